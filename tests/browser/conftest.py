@@ -1,4 +1,4 @@
-"""A whole platform, a browser, and a reader of its pages. What a page complains of fails the test that opened it."""
+"""A platform, a browser, and a reader of its pages. Errors in the console of a page fail the test that opened it."""
 
 import os
 import shutil
@@ -26,9 +26,9 @@ PHONE = {"width": 360, "height": 740}
 WAIT_MS = 90_000
 
 CALM: Literal["reduce"] = "reduce"
-"""What pages are asked for. Without it a `Live` tag has the whole page drawn sixty times a second."""
+"""The motion setting of the browser. Without it, a `Live` tag redraws the whole page sixty times a second."""
 PLAIN_HOST = "arena.example"
-"""This machine by a name that browsers do not trust: its pages over http are insecure contexts."""
+"""A name of this machine that browsers do not trust, so that its pages over HTTP are insecure contexts."""
 _ARGUMENTS = ("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
 
 Reader = Callable[..., Page]
@@ -36,9 +36,9 @@ Reader = Callable[..., Page]
 
 @pytest.fixture(scope="session")
 def run() -> Iterator[Run]:
-    """A platform with everything behind it."""
+    """A running platform."""
     folder = Path(tempfile.mkdtemp(prefix="playmolt-browser-"))
-    folder.chmod(0o755)  # Postgres runs as a user of its own
+    folder.chmod(0o755)  # Postgres runs as another user
     own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_OPERATOR_KEY": OPERATOR_KEY, "PLAYMOLT_PEOPLE": "true"}
     with Stack(folder / "data", (), own) as stack:
         yield stack.run
@@ -53,12 +53,12 @@ def platform(run: Run) -> str:
 
 @pytest.fixture(scope="session")
 def chain(run: Run) -> str:
-    """The URL of the node that its juries vote on."""
+    """The URL of the chain node on which its juries vote."""
     return node_of(run)
 
 
 class Ended(NamedTuple):
-    """Games that have ended."""
+    """Ids of finished games."""
 
     trial: str
     ox: str
@@ -78,16 +78,16 @@ def ended(bots: Bots) -> Ended:
 
 
 def archive_of(platform: str, game: str, **query: str) -> str:
-    """The path of the archive's list of one agent's games: other tests' games would push this one off the first page.
+    """The path of the archive's list of one agent's games, because games of other tests could fill the first page.
 
-    A house bot plays one game.
+    A house bot plays only one game.
     """
     state = httpx.get(f"{platform}/api/games/{game}/state", timeout=SECONDS).json()
     return f"/games?{urlencode({**query, 'agent': state['participants'][0]['id']})}"
 
 
 def answer(page: Page, *, yes: bool) -> str:
-    """Answer the question that a page asks, and return the question."""
+    """Answer the dialog that a page shows, and return its text."""
     asking = page.get_by_role("alertdialog")
     question = asking.locator("p").inner_text()
     asking.locator("button:not(.first)" if yes else "button.first").click()
@@ -96,7 +96,7 @@ def answer(page: Page, *, yes: bool) -> str:
 
 @contextmanager
 def launched() -> Iterator[Browser]:
-    """A browser. While it runs, the event loop of its library counts as running, and no asynchronous test can run."""
+    """A browser. While it runs, asynchronous tests cannot, because the event loop of its library counts as running."""
     program = chromium()
     expect.set_options(timeout=WAIT_MS)
     with sync_playwright() as playwright:
@@ -111,7 +111,7 @@ def launched() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
-    """One for this folder, whose tests are a piece."""
+    """One browser for all tests of this folder."""
     with launched() as started:
         yield started
 
@@ -127,21 +127,21 @@ Response.prototype.json = async function () {
   } });
 };
 """
-"""Reports each key that a page asks its texts for and that they lack."""
+"""Reports each key that a page requests and its texts lack."""
 
 
 @pytest.fixture
 def reader(browser: Browser, platform: str) -> Iterator[Reader]:
-    """Opens a page as a person of a language on a screen: `reader("/", language="ko", screen=PHONE)`.
+    """Opens a page in a language on a screen: `reader("/", language="ko", screen=PHONE)`.
 
-    With `moving` what moves on it does so.
+    With `moving`, animations run.
     """
     contexts: list[BrowserContext] = []
     complaints: list[str] = []
     missed: set[str] = set()
 
     def heard(message: ConsoleMessage) -> None:
-        # A refusal that a test provokes is told by the browser, too; everything else is a fault of the page.
+        # Refusals that a test provokes appear here, too; all other messages are faults of the page.
         if message.type in ("error", "warning") and "Failed to load resource" not in message.text:
             complaints.append(message.text)
 
@@ -174,8 +174,8 @@ def reader(browser: Browser, platform: str) -> Iterator[Reader]:
     yield opened
     for context in contexts:
         for page in context.pages:
-            page.unroute_all(behavior="ignoreErrors")  # a request that is answered now would fail in the next test
+            page.unroute_all(behavior="ignoreErrors")  # otherwise a request that is answered now fails in the next test
         context.close()
     assert complaints == []
-    # A page loads the texts of its own modules alone; some ask for texts that no page has, to see whether there is one.
+    # A page loads only the texts of its modules. Some ask for texts that no page has, to see whether they exist.
     assert missed & page_texts("en").keys() == set()

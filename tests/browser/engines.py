@@ -1,8 +1,8 @@
-"""Firefox and WebKit beside Chromium: a page is opened, a script asked in it, and the whole console read.
+"""Firefox and WebKit beside Chromium: open a page, run a script in it, and read the whole console.
 
-Each is driven by a protocol that gives all of its console, with what the content policy blocked: Firefox by
-Marionette, WebKit by WebDriver and standard output. Both are Debian's: `apt-get install firefox-esr
-webkit2gtk-driver xvfb`. A machine without them tries Chromium alone.
+Each is driven by a protocol that gives its whole console, including requests that the content policy blocked: Firefox
+by Marionette, WebKit by WebDriver and standard output. Both are Debian packages: `apt-get install firefox-esr
+webkit2gtk-driver xvfb`. A machine without them tests only Chromium.
 """
 
 import json
@@ -25,7 +25,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Error
 START_SECONDS: Final = 90
 ANSWER_SECONDS: Final = 120
 CONSOLE_SECONDS: Final = 300
-"""Every page at once in a second browser."""
+"""Time limit to read the console of all pages in a second browser."""
 _MINIBROWSER: Final = sorted(Path("/usr/lib").glob("*-linux-gnu/webkit2gtk-4*/MiniBrowser"))
 _CONSOLE: Final = """
 const thrown = Services.console.getMessageArray().map((one) => {
@@ -34,7 +34,7 @@ const thrown = Services.console.getMessageArray().map((one) => {
 const said = Cc["@mozilla.org/consoleAPI-storage;1"].getService(Ci.nsIConsoleAPIStorage).getEvents()
   .filter((one) => ["error", "warn"].includes(one.level)).map((one) => [one.filename, String(one.arguments[0])]);
 return [...thrown, ...said].filter(([source]) => source.startsWith("http")).map(([, text]) => text);"""
-"""The browser's own scripts, which no page causes, have other sources."""
+"""Reads only messages of pages; messages of the browser's own scripts have other sources."""
 _STORES: Final = "Services.prefs.setBoolPref('dom.storage.enabled', {});"
 _FORGET: Final = """
 const done = arguments[arguments.length - 1];
@@ -44,13 +44,13 @@ Services.clearData.deleteData(Ci.nsIClearDataService.CLEAR_ALL, () => {
   done();
 });"""
 _UNUSED_SECONDS: Final = 5
-"""After this time every engine has warned of what was preloaded and never used."""
+"""After this time every engine has warned about files that were preloaded and not used."""
 
 
 def until(condition: Callable[[], Any], what: str, seconds: float = ANSWER_SECONDS) -> None:
-    """Wait for a condition; a synchronous one, since these browsers are driven from tests without an event loop.
+    """Wait for a condition, without an event loop, because tests drive these browsers synchronously.
 
-    A question takes an engine milliseconds of a processor: the longer the wait, the more seldom it is asked.
+    Each check takes an engine milliseconds of CPU time, so the pauses grow with the wait.
     """
     end, pause = time.monotonic() + seconds, 0.05
     while not condition():
@@ -60,11 +60,11 @@ def until(condition: Callable[[], Any], what: str, seconds: float = ANSWER_SECON
 
 
 class _PageLeft(Exception):
-    """The page went elsewhere before it answered."""
+    """The page was left before it answered."""
 
 
 def _of_one_page(question: Callable[[], Any]) -> Any:
-    """The answer of the page that is there in the end: a question that a page leaves open is asked of the next."""
+    """The answer of the last page: if a page is left before it answers, the next page is asked."""
     answers: list[Any] = []
 
     def is_answered() -> bool:
@@ -80,25 +80,25 @@ class Engine(Protocol):
     """A browser."""
 
     def visit(self, url: str) -> None:
-        """Open a page in a tab of its own; returns when its files have come."""
+        """Open a page in a new tab; return when its files are loaded."""
 
     def ask(self, script: str) -> Any:
         """The value that a function body returns in the newest page."""
 
     def complaints(self) -> list[str]:
-        """Every error, warning and blocked request in the consoles of all pages, a few seconds after the last came."""
+        """Errors, warnings and blocked requests in the consoles of all pages, once none was added for some seconds."""
 
     def resize(self, width: int, height: int) -> None:
-        """Give the window of the newest page this size, or the least that the engine allows."""
+        """Give the window of the newest page this size, or the smallest that the engine allows."""
 
     def press(self, *keys: str) -> None:
         """Press and release keys, one after the other: characters, or the names in `KEYS`."""
 
     def touch(self, x: float, y: float) -> None:
-        """Touch a point of what is in view."""
+        """Touch a point of the viewport."""
 
     def forget(self) -> None:
-        """Leave all pages, and forget what they stored and complained of."""
+        """Close all pages, and drop their storage and their console."""
 
 
 KEYS: Final[Mapping[str, str]] = {"Tab": "\ue004", "Enter": "\ue007", "ArrowDown": "\ue015", "Space": " "}
@@ -123,7 +123,7 @@ def _touched(x: float, y: float) -> list[dict[str, Any]]:
 
 
 def tap(engine: Engine, selector: str) -> None:
-    """Touch what a selector names, where it is seen; again where the page has moved it away under the finger."""
+    """Touch the element that a selector names; touch it again if the page moved it meanwhile."""
     shown(engine, selector)
     for _ in range(MOST_TAPS):
         x, y = engine.ask(
@@ -134,14 +134,14 @@ def tap(engine: Engine, selector: str) -> None:
         )
         engine.touch(x, y)
         with suppress(AssertionError):
-            # A page that came meanwhile is there because of the touch.
+            # A page that was opened meanwhile was opened by the touch.
             until(lambda: engine.ask("return window.tapped ?? true"), "a click", MISSED_SECONDS)
             return
     raise AssertionError(f"{selector}: no touch reached it")
 
 
 def tab_to(engine: Engine, selector: str) -> None:
-    """Press Tab until what a selector names has the focus."""
+    """Press Tab until the element that a selector names has the focus."""
     shown(engine, selector)
     for _ in range(MOST_TABS):
         if engine.ask(f"return document.activeElement?.matches({json.dumps(selector)}) ?? false"):
@@ -156,12 +156,12 @@ MISSED_SECONDS: Final = 5
 
 
 def shown(engine: Engine, selector: str) -> None:
-    """Wait until the page shows what a selector names."""
+    """Wait until the page shows the element that a selector names."""
     until(lambda: engine.ask(f"return Boolean(document.querySelector({json.dumps(selector)}))"), selector)
 
 
 class Chromium:
-    """A context of the browser of the other tests."""
+    """A context in the browser of the other tests."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -173,7 +173,7 @@ class Chromium:
         self._context.set_default_timeout(1000 * ANSWER_SECONDS)
 
     def _hear(self, message: ConsoleMessage) -> None:
-        # A page that says that something does not exist has that status itself.
+        # A page about something that does not exist has status 404 itself.
         own = message.location["url"] == self.page.url and "404" in message.text
         if message.type in ("error", "warning") and not own:
             self._heard.append(message.text)
@@ -191,7 +191,7 @@ class Chromium:
             except Error as error:
                 if "context was destroyed" not in error.message:
                     raise
-                # The page is going elsewhere, where the question is asked again.
+                # The page is being left; the question is repeated on the next one.
                 self.page.wait_for_load_state()
 
     def resize(self, width: int, height: int) -> None:
@@ -276,7 +276,7 @@ class Firefox:
 
     @contextmanager
     def storing_nothing(self) -> Iterator[None]:
-        """Pages meanwhile store nothing."""
+        """Deny storage to pages within the context."""
         self._run("chrome", _STORES.format("false"))
         try:
             yield
@@ -300,7 +300,7 @@ class Firefox:
 
 
 class WebKit:
-    """WebDriver. A page under WebDriver writes no console: a second browser without it opens the same pages."""
+    """WebDriver. Pages under WebDriver write no console, so a second browser without it opens the same pages."""
 
     def __init__(self, port: int, folder: Path, screen: Mapping[str, str]) -> None:
         self._client = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=ANSWER_SECONDS)
@@ -350,7 +350,7 @@ class WebKit:
         return [line for line in heard if _LAST_WORD not in line]
 
     def forget(self) -> None:
-        for page in self._visited[:1]:  # one whose storage can be reached: a picture's cannot
+        for page in self._visited[:1]:  # the storage of the first page can be reached; a picture's cannot
             self._send("/url", {"url": page})
             self.ask("localStorage.clear(); sessionStorage.clear();")
         self._send("/url", {"url": "about:blank"})
@@ -379,7 +379,7 @@ def _process(command: list[str], log: Path, **environment: str) -> Iterator["sub
 
 @contextmanager
 def firefox() -> Iterator[Firefox]:
-    """A Firefox with a profile of its own."""
+    """A Firefox with a new profile."""
     with tempfile.TemporaryDirectory(prefix="playmolt-firefox-", ignore_cleanup_errors=True) as name:
         profile = Path(name)
         set_ones = {"marionette.port": 0, "app.update.enabled": False}
@@ -398,7 +398,7 @@ def firefox() -> Iterator[Firefox]:
 
 @contextmanager
 def webkit() -> Iterator[WebKit]:
-    """A WebKit on a screen of its own."""
+    """A WebKit on a new virtual screen."""
     with ExitStack() as stack:
         name = stack.enter_context(tempfile.TemporaryDirectory(prefix="playmolt-webkit-", ignore_cleanup_errors=True))
         folder = Path(name)
@@ -415,7 +415,7 @@ def webkit() -> Iterator[WebKit]:
 
 
 def _number(display: Path) -> str:
-    """The number of the screen, once it is there; before it Xvfb says which ones other processes have."""
+    """The number of the virtual screen, once it exists. Before it, Xvfb prints the numbers that other processes use."""
     found = re.search(r"^(\d+)\n\Z", display.read_text(encoding="utf-8"), re.MULTILINE)
     return found[1] if found else ""
 
@@ -429,4 +429,4 @@ OTHERS: Final[Mapping[str, tuple[bool, Callable[[], Any]]]] = {
     "firefox": (shutil.which("firefox-esr") is not None, firefox),
     "webkit": (bool(_MINIBROWSER) and bool(shutil.which("WebKitWebDriver")) and bool(shutil.which("Xvfb")), webkit),
 }
-"""Engines that are not always there: whether this one is, and how it is started."""
+"""Optional engines: name → whether the machine has it, and a function that starts it."""

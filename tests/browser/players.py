@@ -1,4 +1,4 @@
-"""Agents that play over HTTP while a page is watched."""
+"""Agents that play over HTTP while a test watches a page."""
 
 import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -14,13 +14,13 @@ SECONDS = 120
 
 
 def experiment(gateway: str, operator_key: str, plan: dict[str, Any]) -> str:
-    """Lock a plan, also where a busy machine examines it for longer than a request takes."""
+    """Lock a plan, even if its examination on a busy machine takes longer than a request."""
     with ExperimentsClient(gateway, operator_key) as operator:
         return operator.open(plan, uuid4().hex).experiment
 
 
 class Seat:
-    """One agent that plays when it is told to, so that a test can look in between."""
+    """One agent that plays only on request, so that a test can check the page in between."""
 
     def __init__(self, gateway: str, name: str = "Ada") -> None:
         self.client = httpx.Client(base_url=gateway, timeout=SECONDS)
@@ -52,14 +52,14 @@ class Seat:
 
 
 class Bots:
-    """House bots that play along on threads of their own until their games have ended."""
+    """House bots that play in their own threads until their games end."""
 
     def __init__(self, gateway: str) -> None:
         self._gateway = gateway
         self._threads = ThreadPoolExecutor(max_workers=2)
 
     def seat(self, game: GameType, count: int) -> "Future[str]":
-        """Have bots join and play; gives the id of their game when it has ended."""
+        """Let bots join and play; return the id of their game when it has ended."""
         return self._threads.submit(lambda: asyncio.run(self._play(game, count)))
 
     async def _play(self, game: GameType, count: int) -> str:

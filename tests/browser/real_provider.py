@@ -22,7 +22,7 @@ class RealProvider(NamedTuple):
     issuer: str
 
     def settings(self, public_url: str) -> dict[str, str]:
-        """The variables of a platform that signs in with it."""
+        """The environment variables of a platform that uses this provider."""
         return {
             "PLAYMOLT_OIDC_ISSUER": self.issuer,
             "PLAYMOLT_OIDC_CLIENT_ID": CLIENT_ID,
@@ -46,13 +46,13 @@ def installed(package: str) -> Path:
 
 @contextmanager
 def real_provider(public_url: str) -> Iterator[RealProvider]:
-    """Run a provider with one client, the platform at an address."""
+    """Run a provider whose only client is the platform at an address."""
     node = shutil.which("node")
     assert node, "these tests need Node and npm on PATH"
     port = free_port()
     environment = {name: value for name, value in os.environ.items() if name != "NODE_OPTIONS"}
     with TemporaryDirectory() as folder:
-        # A module finds packages from where it is.
+        # Copy the module, because it finds packages relative to its own place.
         program = shutil.copy(PROGRAM, folder)
         (Path(folder) / "node_modules").symlink_to(installed(PACKAGE))
         command = [node, program, str(port), f"{public_url}/auth/callback"]

@@ -1,4 +1,4 @@
-"""A report in which every text is another one, so that a page shows whether it leaves one out."""
+"""A report whose texts are all different, so that a test finds each text that a page leaves out."""
 
 import types
 from collections.abc import Iterator
@@ -14,17 +14,17 @@ FIXED: dict[str, Any] = {
     "order": ("strategy", "risks", "settlement"), "low": 20, "high": 45, "agreed": True,
     "missing_evidence_answers": {"«report.gate_history.missing_evidence.id»": "«answer»"},
 }  # fmt: skip
-"""What has a form of its own."""
+"""Values that are not free texts."""
 
 
 def report() -> dict[str, Any]:
-    """One of everything."""
+    """A report with one of each part."""
     made: dict[str, Any] = msgspec.to_builtins(_made(legal.Report, "report"))
     return made
 
 
 def texts(value: Any, path: str = "report") -> Iterator[tuple[str, str]]:
-    """Every text of its own, by the path of its key."""
+    """Every different text, with the path of its key."""
     if isinstance(value, dict):
         for key, one in value.items():
             yield from texts(one, f"{path}.{key}")

@@ -1,4 +1,4 @@
-"""Programs of others, as their users install them: an environment beside ours, so that none of ours is on its path."""
+"""Third-party programs, as their users install them: in separate environments, without our packages on their path."""
 
 import fcntl
 import hashlib
@@ -17,28 +17,28 @@ from tests.platforms import Stack
 
 REQUIREMENTS = Path(__file__).with_name("requirements.txt")
 LOCKS = Path(__file__).with_name("locks")
-"""Of large tools, each in an environment of its own; `make lock` renews them."""
+"""Lock files of large tools, each of which has its own environment; `make lock` renews them."""
 HASHED = ("--require-hashes", "--only-binary", ":all:")
 INSTALL_SECONDS = 240
 BUILDS = ("--only-binary", ":all:", "--no-binary", "jsonpath-rw")
-"""Wheels, but for one package that mlcroissant requires and that has none."""
+"""Install only wheels, except for one package that mlcroissant requires and that has no wheel."""
 DEADLINE_SECONDS = 8
-"""Of a phase: tests wait until answers are too late, and every other answer of a busy machine has to be in time."""
+"""Deadline of a phase: short, because tests wait until it passes, but long enough for answers on a busy machine."""
 collect_ignore = [] if shutil.which("javac") else ["test_openapi_generator.py"]
-"""What takes a program that not every machine has."""
+"""Tests that need a program that this machine lacks."""
 
 
 def environment(requirements: Path, *options: str, ours: bool = False) -> Path:
-    """The interpreter of an environment with these requirements, made once for each content of the file.
+    """The interpreter of an environment with these requirements, which is created once for each content of the file.
 
-    `ours`: behind its own packages it finds those of this environment, our commands among them.
+    `ours`: after its own packages, it also finds those of this environment, including our commands.
     """
     digest = hashlib.sha256(requirements.read_bytes() + repr((options, ours)).encode()).hexdigest()[:16]
     folder = Path(sys.prefix) / "clients" / digest
     folder.parent.mkdir(exist_ok=True)
     python, made = folder / "bin" / "python", folder / "made"
     with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # the other workers
+        fcntl.flock(lock, fcntl.LOCK_EX)  # other workers wait
         if not made.exists():
             uv = [Path(sys.prefix) / "bin" / "uv"]
             subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
@@ -59,13 +59,13 @@ def foreign_python() -> Path:
 
 @pytest.fixture(scope="session")
 def inspect_python() -> Path:
-    """An interpreter with Inspect, Scout and our commands. It is not ours: inspect-ai requires an older boto3."""
+    """A separate interpreter with Inspect, Scout and our commands, because inspect-ai requires an older boto3."""
     return environment(LOCKS / "inspect.lock", *HASHED, ours=True)
 
 
 @pytest.fixture(scope="session")
 def platform() -> Iterator[Stack]:
-    """An `up` in a folder that the user of its Postgres may enter; those of pytest are closed to it."""
+    """An `up` in a folder that the user of its Postgres may enter; it cannot enter pytest's folders."""
     own = {**OWN_SERVERS, "PLAYMOLT_PHASE_DEADLINE_SECONDS": str(DEADLINE_SECONDS), "PLAYMOLT_PEOPLE": "true"}
     with tempfile.TemporaryDirectory(prefix="playmolt-clients-", ignore_cleanup_errors=True) as folder:
         Path(folder).chmod(0o755)

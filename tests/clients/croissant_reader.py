@@ -1,11 +1,14 @@
-"""Reads a dataset by its Croissant metadata with mlcroissant: a record set a line, as JSON. Warnings are errors."""
+"""Reads a dataset with mlcroissant by its Croissant metadata and prints each record set as a line of JSON.
+
+Warnings are errors.
+"""
 
 import json
 import logging
 import sys
 import warnings
 
-warnings.filterwarnings("ignore", category=DeprecationWarning)  # of the libraries that it uses
+warnings.filterwarnings("ignore", category=DeprecationWarning)  # from the libraries that it uses
 warned: list[str] = []
 
 

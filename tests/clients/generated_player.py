@@ -1,4 +1,4 @@
-"""Plays O/X with the client that `openapi-python-client` made; runs in its environment and knows nothing else."""
+"""Plays O/X with the client that `openapi-python-client` generated, in the client's own environment."""
 
 import sys
 from concurrent.futures import ThreadPoolExecutor

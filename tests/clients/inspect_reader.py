@@ -1,4 +1,4 @@
-"""Print what Inspect reads in a folder of logs, as JSON: run by the tests with its own interpreter."""
+"""Print as JSON what Inspect reads from a folder of logs. Tests run it with Inspect's interpreter."""
 
 import json
 import sys

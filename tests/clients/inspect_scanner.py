@@ -1,4 +1,4 @@
-"""Run two scanners of Inspect Scout over a folder of logs and print their results: run by the tests."""
+"""Run two scanners of Inspect Scout over a folder of logs and print their results. Tests run it as a program."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from inspect_scout import Result, Scanner, Transcript, scan, scan_results_df, sc
 
 @scanner(messages="all")
 def said() -> Scanner[Transcript]:
-    """How many messages agents said."""
+    """The number of messages of agents."""
 
     async def run(transcript: Transcript) -> Result:
         return Result(value=sum(one.role == "assistant" for one in transcript.messages))
@@ -19,7 +19,7 @@ def said() -> Scanner[Transcript]:
 
 @scanner(events=["model", "tool"])
 def called() -> Scanner[Transcript]:
-    """How many calls of models and tools there are."""
+    """The number of calls of models and tools."""
 
     async def run(transcript: Transcript) -> Result:
         return Result(value=len(transcript.events))

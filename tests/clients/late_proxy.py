@@ -1,4 +1,4 @@
-"""A proxy that brings one answer too late: it holds the first action until the game has moved on without it."""
+"""A proxy that delays the first action until the game has continued without it."""
 
 import time
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ class _Late(BaseHTTPRequestHandler):
         self._forward()
 
     def log_message(self, *args: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def _forward(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
@@ -66,7 +66,7 @@ class _Late(BaseHTTPRequestHandler):
 
 @contextmanager
 def late(target: str) -> Iterator[tuple[str, list[int]]]:
-    """The proxy's address, and the status of every action that went through it."""
+    """Run the proxy; give its address, and the status of every action that went through it."""
     with httpx.Client(base_url=target, timeout=SECONDS) as client:
         handler = type("Late", (_Late,), {"client": client, "seen": [], "lock": Lock()})
         server = ThreadingHTTPServer(("127.0.0.1", 0), handler)

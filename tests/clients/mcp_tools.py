@@ -1,6 +1,6 @@
-"""Hands the tools of `/mcp` to the agents of others and calls one through each; runs in their environment.
+"""Passes the tools of `/mcp` to third-party agent libraries and calls one tool with each, in their environment.
 
-Prints a line for each: its name, how many tools it has, and what a tool answered.
+Prints a line for each library: its name, its number of tools, and the answer of a tool.
 """
 
 import asyncio

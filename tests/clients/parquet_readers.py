@@ -1,4 +1,4 @@
-"""Print the types and rows that DuckDB and DataFusion find in Parquet files, as JSON: run by the tests with them."""
+"""Print as JSON the types and rows that DuckDB and DataFusion find in Parquet files. Tests run it as a program."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""What readers of Parquet find: the values that were written, and the types that docs/other-tools.md shows."""
+"""Checks that readers of Parquet find the written values, and the types that docs/other-tools.md shows."""
 
 import json
 import math
@@ -30,13 +30,13 @@ NULLABLE = {
     "flag": "object", "int64": "float64", "int32": "float64", "int16": "float64", "fraction": "float64",
     "time": "datetime64[us, UTC]",
 }  # fmt: skip
-"""What pandas makes of a column with a null, as the page says."""
+"""The types that pandas gives to columns with a null, as on the page."""
 
 Rows = Sequence[Mapping[str, Any]]
 
 
 def differences(foreign_python: Path, paths: Sequence[Path]) -> list[str]:
-    """Where a reader finds other values than were written, or shows a type that the page does not."""
+    """Values that a reader finds and that were not written, and types that are not those of the page."""
     shown, found = table(), _found(foreign_python, paths)
     faults = []
     for number, path in enumerate(paths):
@@ -90,7 +90,7 @@ def _read(*command: str | Path) -> list[dict[str, Any]]:
 
 
 def _ours(path: Path) -> dict[str, tuple[dict[str, str], Rows]]:
-    """Polars and pandas, which the platform's own environment has."""
+    """What polars and pandas find, which are in the platform's own environment."""
     frame, panda = pl.read_parquet(path), pd.read_parquet(path)
     return {
         "Polars": ({name: str(kind) for name, kind in frame.schema.items()}, frame.to_dicts()),
@@ -108,7 +108,7 @@ def _plain(rows: Rows, exact: str) -> list[dict[str, object]]:
 
 
 def _value(value: object, exact: str) -> object:
-    """A value that compares across readers; a time with the digits that all of them have."""
+    """A value in a form that is equal for all readers; a time only with the digits that all of them have."""
     if isinstance(value, str) and value.startswith("int:"):
         return int(value[4:])
     if value is None or value is pd.NaT or (isinstance(value, float) and math.isnan(value)):

@@ -1,7 +1,7 @@
-"""Run where `locks/rocrate.lock` is installed: `ro_crate_reader.py CONTEXT CRATE…`.
+"""`ro_crate_reader.py CONTEXT CRATE…`, run in an environment with `locks/rocrate.lock`.
 
-Says of each folder, as JSON, what roc-validator found and, if that is nothing, what rocrate reads. CONTEXT is the
-JSON-LD context of RO-Crate 1.2, put into the validator's own cache: without it most checks do not run.
+Prints as JSON, for each folder, the faults that roc-validator finds, or if it finds none, what rocrate reads. CONTEXT
+is the JSON-LD context of RO-Crate 1.2. It is put into the validator's cache, because most checks do not run without it.
 """
 
 import json
@@ -23,12 +23,12 @@ ADDRESS = "https://w3id.org/ro/crate/1.2/context"
 
 
 def filled(cache: Path, context: bytes) -> None:
-    """A cache that answers the context's address."""
+    """Fill a cache with the answer for the context's address."""
     asked = requests.Request("GET", ADDRESS).prepare()
     with CachedSession(str(cache), backend="sqlite", expire_after=-1) as session:
         key = session.cache.create_key(asked)
         body = CachedResponse(status_code=200, url=ADDRESS, headers={"Content-Type": "application/ld+json"})
-        body._content = context  # requests-cache makes one from a response of the network alone
+        body._content = context  # requests-cache sets it only for a response from the network
         body.request.method, body.request.url = "GET", ADDRESS
         session.cache.responses[key] = body
 
@@ -39,7 +39,7 @@ def prepared(query: str, names: tuple[tuple[str, str], ...], base: str | None) -
 
 
 def reading_queries_once() -> None:
-    """The validator asks a few queries hundreds of times, and reading them takes most of its time."""
+    """Parse each query once: the validator runs a few queries hundreds of times, and parsing takes most of its time."""
     asked = SPARQLProcessor.query
 
     def query(

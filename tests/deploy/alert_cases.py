@@ -1,6 +1,7 @@
-"""For each alert figures that must raise it, and some that must not, as `promtool test rules` reads them.
+"""For each alert, figures that must raise it and figures that must not, as `promtool test rules` reads them.
 
-A figure is a series and its values a minute: `5x60` stays at 5 for an hour, `0+2x60` grows by 2. `namespace` is added.
+A figure is a series and its values per minute: `5x60` stays at 5 for an hour, `0+2x60` grows by 2. The label
+`namespace` is added.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,7 +31,7 @@ def _job(name: str) -> str:
 
 
 def _runs(name: str, other: str) -> tuple[Figures, Figures]:
-    """A run that failed after the last that succeeded; and one before it, beside a failed run of another CronJob."""
+    """Figures of a run that failed after the last success, and of one that failed before it (no alert)."""
     began, succeeded = f'kube_job_status_start_time{{job_name="{name}-1"}}', _succeeded(name)
     failed = {_job(name): "1x60", began: "1000x60"}
     return {**failed, succeeded: "500x60"}, {**failed, succeeded: "2000x60", _job(other): "1x60"}
@@ -45,7 +46,7 @@ def _up(*away: str) -> Figures:
 
 
 def _scaling(*missing: str) -> Figures:
-    """What KEDA reads while there is nothing to do, without the metrics that are missing."""
+    """The metrics that KEDA reads on an idle platform, without the missing ones."""
     read = (
         "playmolt_gateway_work_seconds_total{}", "playmolt_gateway_open_waits{}", "playmolt_spectator_readers{}",
         "playmolt_spectator_messages_sent_total{}",
@@ -59,7 +60,7 @@ def _scaling(*missing: str) -> Figures:
 
 
 def _burnt(bad: int, minutes: int = _LONG) -> tuple[Figures, Figures, Figures]:
-    """So many of a thousand actions that are refused, slow, or told late, each minute."""
+    """Figures in which, each minute, `bad` of a thousand actions are refused, slow, or late at watchers."""
     all_ = f"0+1000x{minutes}"
     good = f"0+{1000 - bad}x{minutes}"
     return (
@@ -248,11 +249,11 @@ DESCRIBED: Final = {
     "RelayBehind": ({"copy": "events", "shard": "1"}, "Stream events lacks 20000 events, of shard 1."),
     "ProjectionsBehind": ({"shard": "1"}, "Leaderboard and profiles are 20000 events old, those of shard 1."),
 }
-"""What an alert says with the figures that raise it: its labels and its description."""
+"""Labels and description of some alerts with the figures that raise them."""
 
 
 def minutes(figures: Figures) -> int:
-    """How long a case lasts: as its longest series."""
+    """The length of a case in minutes, which is that of its longest series."""
     return max(sum(int(part.rpartition("x")[2]) for part in values.split()) for values in figures.values())
 
 

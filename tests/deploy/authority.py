@@ -1,4 +1,4 @@
-"""A certificate authority for a test: what cert-manager and the database operator would write into Secrets."""
+"""A certificate authority for tests, which writes the files that cert-manager and CloudNativePG put into Secrets."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ def _name(text: str) -> x509.Name:
 
 
 class Authority:
-    """Signs certificates for servers. `file` is what its clients are given."""
+    """Signs certificates for servers. `file` is the CA certificate for clients."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._key = ec.generate_private_key(ec.SECP256R1())
@@ -46,7 +46,7 @@ class Authority:
         return made.sign(self._key, hashes.SHA256())
 
     def issue(self, folder: Path, names: Sequence[str]) -> x509.Certificate:
-        """Write `tls.crt`, `tls.key` and `ca.crt` for a server that is a client of its like, too."""
+        """Write `tls.crt`, `tls.key` and `ca.crt` for a server that is also a client of the other servers."""
         folder.mkdir(parents=True, exist_ok=True)
         key = ec.generate_private_key(ec.SECP256R1())
         made = self._sign(

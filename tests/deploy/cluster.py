@@ -1,6 +1,6 @@
-"""The dev overlay as processes of this machine: its own commands, environments, configurations and scripts.
+"""Runs the dev overlay as processes of this machine, with its commands, environments, configurations and scripts.
 
-Only addresses, ports and folders are replaced; there is neither a kubelet nor a network here.
+Only addresses, ports and folders are replaced; there is neither a kubelet nor a cluster network.
 """
 
 import gzip
@@ -32,7 +32,7 @@ _KEPT = ("PATH", "LANG", "LC_ALL", "VIRTUAL_ENV", "PYTHONPATH")
 class Nats:
     """The three servers of the StatefulSet, with the configuration of its ConfigMap.
 
-    `certificates`: the folder that holds what the Secret `nats-tls` would, for each server by its number.
+    `certificates`: a folder with the files of the Secret `nats-tls`, for each server by its number.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Nats:
 
     @property
     def url(self) -> str:
-        """All three, as clients are told them."""
+        """The addresses of all three servers, as clients get them."""
         return ",".join(f"nats://127.0.0.1:{port}" for port in self.clients)
 
     def _start(self, number: int) -> "subprocess.Popen[bytes]":
@@ -77,7 +77,7 @@ class Nats:
             "/var/run/nats/": f"{folder}/",
             '"/data"': f'"{folder}/data"',
         }
-        # By name: certificates are for names.
+        # Use names, because certificates are for names.
         changes |= {f"nats-{n}.nats-headless:6222": f"localhost:{port}" for n, port in enumerate(self._routes)}
         if self._certificates:
             changes["/etc/nats-tls"] = str(self._certificates[number])
@@ -89,7 +89,7 @@ class Nats:
         return self._folder / f"nats-{number}" / "log"
 
     def probe(self, kind: str) -> list[int]:
-        """Ask every server what one of the container's probes asks; gives the statuses."""
+        """Send every server the request of one of the container's probes; return the statuses."""
         path = self._container[kind]["httpGet"]["path"]
         return [probe.get(f"http://127.0.0.1:{port}{path}")[0] for port in self.monitors]
 
@@ -108,11 +108,11 @@ class _Taking(BaseHTTPRequestHandler):
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- as http.server names it
-        """Say nothing."""
+        """Log nothing."""
 
 
 class Collector(ThreadingHTTPServer):
-    """Takes what services send by OTLP and keeps it."""
+    """Accepts and keeps what services send by OTLP."""
 
     daemon_threads = True
 
@@ -131,7 +131,7 @@ class Collector(ThreadingHTTPServer):
 
 
 class Cluster:
-    """Postgres as its first-start scripts make it, NATS, migrations, and each service as its Deployment says."""
+    """Postgres after its first-start scripts, NATS, migrations, and each service of a Deployment."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -146,7 +146,7 @@ class Cluster:
         self.collector = Collector()
 
     def start(self) -> None:
-        """Start everything in the order of a roll; every wait is bounded."""
+        """Start everything in the order of a rollout; every wait has a time limit."""
         self.nats = Nats(self.objects, self.secrets, self.folder)
         self._postgres.start()
         self._first_start()
@@ -158,7 +158,7 @@ class Cluster:
             until(lambda name=name: self.probe(name, "readinessProbe") == 200, name)  # type: ignore[misc]
 
     def stop(self) -> dict[str, int]:
-        """Send SIGTERM to every service, as a rollout does, and give their exit statuses; then end the servers."""
+        """Send SIGTERM to every service, as a rollout does; then end the servers. Return the exit statuses."""
         for process in self._services.values():
             process.send_signal(signal.SIGTERM)
         for name, process in self._services.items():
@@ -217,7 +217,7 @@ class Cluster:
         return found | {"TMPDIR": str(self.folder)}
 
     def job(self, name: str) -> str:
-        """Run a Job's command (or a CronJob's) to its end; gives what it printed. Fails when it does."""
+        """Run the command of a Job or CronJob to its end and return its output. Fails if the command fails."""
         (one,) = [one for one in of_kind(self.objects, "Job", "CronJob") if one["metadata"]["name"] == name]
         spec = one["spec"]["jobTemplate"]["spec"] if one["kind"] == "CronJob" else one["spec"]
         (container,) = spec["template"]["spec"]["containers"]
@@ -226,7 +226,7 @@ class Cluster:
         return self.command(*words, variables=environment(self.objects, container, self.secrets))
 
     def command(self, *words: str, variables: Mapping[str, str]) -> str:
-        """Run `playmolt WORDS` to its end; gives what it printed."""
+        """Run `playmolt WORDS` to its end and return its output."""
         done = playmolt(*words, environment=self.here(variables))
         assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
         return done.stdout
@@ -244,13 +244,13 @@ class Cluster:
         self._services[name] = self.fork(name, container, variables)
 
     def fork(self, name: str, container: Json, variables: Mapping[str, str]) -> Fork:
-        """Start what a container's command starts. Its imports are shared."""
+        """Start the process of a container's command, as a fork that shares imports."""
         python, option, module, *arguments = container["command"]
         assert (python, option) == ("python", "-m")
         return start(name, module, arguments, log=self.folder / f"{name}.log", environment=variables)
 
     def probe(self, name: str, kind: str) -> int:
-        """Ask a service what its container's probe asks."""
+        """Send a service the request of its container's probe; return the status."""
         path = self._pod(name)["containers"][0][kind]["httpGet"]["path"]
         return probe.get(f"{self.url(name)}{path}", 5)[0]
 

@@ -1,4 +1,4 @@
-"""One deployment for all tests of this folder that ask running processes."""
+"""One deployment for all tests of this folder that need running processes."""
 
 import shutil
 import tempfile

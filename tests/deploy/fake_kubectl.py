@@ -1,6 +1,6 @@
-"""`kubectl` for scripts beside a cluster that is only described: it renders with the real one and answers as described.
+"""A fake `kubectl` for scripts: it renders with the real `kubectl`, and answers all other calls from a description.
 
-A script calls it several hundred times, so it is a few lines of bash that ask this process.
+A script calls it several hundred times, so the program is a few lines of bash that ask this process.
 """
 
 import os
@@ -32,11 +32,11 @@ exit "$status"
 
 
 class Cluster(msgspec.Struct):
-    """What a script finds, and what it did.
+    """The described cluster, and what a script did with it.
 
-    `fails` and `answers` are for calls that begin so, `answers` before all else. `conditions`: what a Job came to, a
-    list what it shows one after another. `replicasets`, `pods`: lines as roll.sh asks for them. `rollout`: that
-    ConfigMap.
+    `fails` and `answers` map the beginnings of calls; `answers` has precedence over everything else. `conditions` has
+    the final condition of a Job, or a list of its conditions over time. `replicasets` and `pods` are lines in the
+    format that roll.sh asks for. `rollout` is the ConfigMap of that name.
     """
 
     namespace: str = "playmolt"
@@ -51,7 +51,7 @@ class Cluster(msgspec.Struct):
     """Kind, name and whether it is suspended."""
 
     def ask(self, arguments: Sequence[str], objects: str) -> tuple[int, str]:
-        """Give a call's exit status and output. `objects`: its standard input, if it reads that."""
+        """Return a call's exit status and output. `objects` is its standard input, if it reads it."""
         words = [word for word in arguments if word != "--namespace"]
         if "--namespace" in arguments:
             words.remove(self.namespace)
@@ -90,7 +90,7 @@ class Cluster(msgspec.Struct):
 
 @cache
 def _parsed(objects: str) -> Sequence[Json]:
-    """A rollout applies one text several times."""
+    """The objects in a text; cached, because a rollout applies the same text several times."""
     return [one for one in yaml.load_all(objects, Loader=yaml.CSafeLoader) if one]
 
 
@@ -111,7 +111,7 @@ class _Call(StreamRequestHandler):
 
 
 class Kubectl(ThreadingTCPServer):
-    """Answers every call of a program `kubectl` in a folder from `cluster`."""
+    """Puts a program `kubectl` into a folder and answers its calls from `cluster`."""
 
     daemon_threads = True
     request_queue_size = 32
@@ -126,7 +126,7 @@ class Kubectl(ThreadingTCPServer):
         self._program.chmod(0o755)
 
     def call(self, arguments: Sequence[str], process: str) -> tuple[int, Path]:
-        """Give the exit status of a call and the file with its output."""
+        """Return the exit status of a call and the file with its output."""
         if arguments[0] == "kustomize":
             return self._kustomize(Path(arguments[1]), process)
         objects = self._program.with_name(f"kubectl.{process}")
@@ -147,7 +147,7 @@ class Kubectl(ThreadingTCPServer):
         return file
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Keep what went wrong here: a script may be meant to fail, but not of this."""
+        """Keep errors of this server, because a script that is meant to fail must not fail for this reason."""
         self._faults.append(sys.exception())
 
     def run(self, script: str, *arguments: str, **variables: str) -> "subprocess.CompletedProcess[str]":

@@ -1,4 +1,4 @@
-"""The overlays as kustomize renders them, and the parts of them that tests look at."""
+"""The overlays as kustomize renders them, and the parts of them that tests check."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 K8S = ROOT / "deploy" / "k8s"
 OVERLAYS = ("dev", "prod")
 ALL = (*OVERLAYS, "recovery", "example")
-"""Also those that are prod with something besides."""
+"""All overlays, including those that extend prod."""
 COMPONENT = "playmolt/component"
 STEP = "playmolt/step"
 
@@ -33,7 +33,7 @@ def kubectl() -> str:
 
 @cache
 def _kept() -> Path:
-    """Where the renderings of these manifests are kept: each of several workers, and of several runs, needs them."""
+    """The folder of the renderings of these manifests, which several workers and runs share."""
     files = sorted(path for path in K8S.rglob("*") if path.is_file() and path.suffix != ".pyc")
     told = hashlib.sha256(
         b"".join(b"%s %s" % (str(path.relative_to(K8S)).encode(), path.read_bytes()) for path in files)
@@ -58,24 +58,24 @@ def _rendering(name: str, folder: Path) -> Path:
 
 
 def rendering(overlay: str) -> Path:
-    """The file with an overlay as kustomize renders it."""
+    """The file with a rendered overlay."""
     return _rendering(overlay, K8S / "overlays" / overlay)
 
 
 @cache
 def _objects(rendering: Path) -> str:
-    """Parsed once: JSON is read twenty times as fast."""
+    """The objects as JSON, which is read twenty times as fast as YAML; so YAML is parsed once."""
     return json.dumps(list(yaml.load_all(rendering.read_text("utf-8"), Loader=yaml.CSafeLoader)))
 
 
 def render(overlay: str) -> list[Json]:
-    """Every object of an overlay, each call its own copies."""
+    """Every object of an overlay; each call returns new copies."""
     objects: list[Json] = json.loads(_objects(rendering(overlay)))
     return objects
 
 
 def with_component(name: str) -> list[Json]:
-    """Every object of prod with one more component, as an overlay of one's own takes it."""
+    """Every object of prod with one more component, as a user's own overlay includes it."""
     with TemporaryDirectory() as made:
         folder = Path(made).resolve()
         up = "../" * (len(folder.parts) - 1)
@@ -102,7 +102,7 @@ def name_of(one: Json) -> str:
 
 
 def template_of(one: Json) -> Json | None:
-    """The pod template of what makes pods; None for everything else."""
+    """The pod template of an object that creates pods; None for all other objects."""
     spec = one.get("spec", {})
     if one["kind"] == "CronJob":
         spec = spec["jobTemplate"]["spec"]
@@ -114,7 +114,7 @@ PODDED = ("Deployment", "StatefulSet", "Job")
 
 
 def templates(objects: list[Json]) -> Iterator[tuple[str, Json]]:
-    """Name → pod template of everything that makes pods."""
+    """Name and pod template of every object that creates pods."""
     for one in objects:
         template = template_of(one)
         if template is not None:
@@ -126,26 +126,26 @@ def containers(template: Json) -> list[Json]:
 
 
 HOUSE = "house"
-"""A guest of the gateway that has a login nowhere: no service like the others."""
+"""The house uses only the gateway's API: unlike the other services, it logs in neither to Postgres nor to NATS."""
 LABORATORY = "agora-lab"
-"""It reads the log for the runner of experiments and knows no NATS."""
+"""The laboratory reads the log for the runner of experiments and does not use NATS."""
 
 
 def services(objects: list[Json]) -> list[Json]:
-    """The services that work on the log and on NATS."""
+    """The services that use both the log and NATS."""
     found = [one for one in of_kind(objects, "Deployment") if one["metadata"]["labels"][STEP] == "services"]
     return [one for one in found if one["metadata"]["name"] not in (HOUSE, LABORATORY)]
 
 
 def settings(objects: list[Json]) -> Mapping[str, str]:
-    """What the ConfigMap `settings` tells every service."""
+    """The variables in the ConfigMap `settings`, which every service gets."""
     (found,) = [one for one in of_kind(objects, "ConfigMap") if one["metadata"]["name"].startswith("settings-")]
     data: Mapping[str, str] = found["data"]
     return data
 
 
 def environment(objects: list[Json], container: Json, secrets: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """What the container's process finds in its environment, as the kubelet puts it together."""
+    """The environment of a container's process, as the kubelet composes it."""
     found: dict[str, str] = {}
     for source in container.get("envFrom", []):
         if "configMapRef" in source:

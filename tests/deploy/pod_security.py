@@ -1,6 +1,7 @@
-"""The restricted Pod Security Standard of Kubernetes, whole, as rules over one pod template: what admission refuses.
+"""The complete restricted Pod Security Standard of Kubernetes, as rules for one pod template.
 
-Each rule is a control of the standard by its name there; Windows' own are among them, since they are refused too.
+Each rule is a control of the standard under its name there. The controls for Windows are included, because admission
+refuses those pods, too.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,19 +30,19 @@ def all_containers(pod: Json) -> list[Json]:
 
 
 def _contexts(pod: Json) -> Iterator[Json]:
-    """The pod's own and each container's, as they are written."""
+    """The security contexts of the pod and of each container, as written."""
     yield pod["spec"].get("securityContext", {})
     yield from (one.get("securityContext", {}) for one in all_containers(pod))
 
 
 def _in_force(pod: Json, name: str) -> Iterator[object]:
-    """What holds for each container: its own word, else the pod's."""
+    """The value that applies to each container: its own, or else the pod's."""
     whole = pod["spec"].get("securityContext", {}).get(name)
     yield from (one.get("securityContext", {}).get(name, whole) for one in all_containers(pod))
 
 
 def _hosts(pod: Json) -> Iterator[str]:
-    """Where probes and hooks of containers are led to."""
+    """The hosts that probes and hooks of containers call."""
     for one in all_containers(pod):
         handlers = [one.get(name, {}) for name in _HOOKS] + [*one.get("lifecycle", {}).values()]
         yield from (way.get("host", "") for handler in handlers for way in handler.values() if isinstance(way, dict))

@@ -1,7 +1,7 @@
 """Real servers for the integration tests.
 
-Postgres and NATS come from DATABASE_URL and NATS_URL where set, from containers where a Docker engine answers, else
-from the wheels. Every test has a database and an empty JetStream of its own.
+Postgres and NATS come from DATABASE_URL and NATS_URL if these are set, else from containers if a Docker engine answers,
+else from the wheels. Every test has its own database and an empty JetStream.
 """
 
 import asyncio
@@ -29,12 +29,12 @@ from tests.platforms import TEMPLATES, Stack, copied_cluster, on_database
 HERE = Path(__file__).parent
 SECONDS = 120
 TEST_SECONDS = 600
-"""For a test with its platform: on a machine that many share, what waits for processes takes several times as long."""
+"""Time limit of a test with its platform: on a shared machine, waits for processes take several times as long."""
 DAY_SECONDS = 86_400
 DAY_TEST_SECONDS = 240
-"""What a test of a day's budgets takes on a busy machine."""
+"""How long a test of daily budgets takes on a busy machine."""
 OPT_IN = "real_model"
-"""Tests that fetch a model and take minutes: deselected unless REAL_MODEL is set or `-m` names them."""
+"""Marker of tests that download a model and take minutes. They run only if REAL_MODEL is set or `-m` selects them."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -68,7 +68,7 @@ def docker_answers() -> bool:
 
 def _open_folder() -> Path:
     folder = Path(tempfile.mkdtemp(prefix="playmolt-test-"))
-    folder.chmod(0o755)  # pytest's own folders are closed to the user that Postgres runs as
+    folder.chmod(0o755)  # Postgres runs as a user who cannot enter pytest's own folders
     return folder
 
 
@@ -81,7 +81,7 @@ def session_folder() -> Iterator[Path]:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder of this test that an embedded Postgres can use, too."""
+    """A folder of this test that an embedded Postgres can use."""
     folder = _open_folder()
     yield folder
     shutil.rmtree(folder, ignore_errors=True)
@@ -120,13 +120,13 @@ async def _has_database(url: str, name: str) -> bool:
 
 @pytest.fixture(scope="session")
 def migrated_template(postgres_url: str) -> Iterator[str]:
-    """The name of a migrated database that others are copied from."""
+    """The name of a migrated database, of which tests get copies."""
     yield from _template(postgres_url, shards=1)
 
 
 @pytest.fixture(scope="session")
 def sharded_template(postgres_url: str) -> Iterator[str]:
-    """As `migrated_template`, with a log of three shards."""
+    """The same as `migrated_template`, with a log of three shards."""
     yield from _template(postgres_url, shards=3)
 
 
@@ -182,7 +182,7 @@ async def drop_database(server: str, url: str) -> None:
 
 @pytest.fixture(scope="session")
 def shared_nats_url(docker_answers: bool) -> Iterator[str | None]:
-    """The session's NATS when it comes from outside; None: each test starts its own."""
+    """The session's NATS, if it comes from outside; None if each test starts its own."""
     if url := os.environ.get("NATS_URL"):
         yield url
     elif docker_answers:
@@ -196,7 +196,7 @@ def shared_nats_url(docker_answers: bool) -> Iterator[str | None]:
 
 @pytest.fixture
 def nats_server(folder: Path) -> Iterator[Nats]:
-    """A NATS server of this test alone, without users, that the test may kill and restart."""
+    """A NATS server without users, only for this test, which may kill and restart it."""
     with Nats(folder / "nats") as server:
         yield server
 
@@ -224,11 +224,11 @@ async def _drop_streams(url: str) -> None:
 
 StackFactory = Callable[..., Stack]
 OWN_SERVERS = {"DATABASE_URL": "", "NATS_URL": ""}
-"""The servers of the environment belong to the tests of the log and the bus; `up` is to bring its own."""
+"""Makes `up` start its own servers; those of the environment are for the tests of the log and the bus."""
 
 
 def whole(**environment: str) -> Iterator[Stack]:
-    """One of everything."""
+    """A platform with one process of each service."""
     folder = _open_folder()
     with Stack(folder / "data", environment={**OWN_SERVERS, **environment}) as stack:
         yield stack
@@ -237,21 +237,21 @@ def whole(**environment: str) -> Iterator[Stack]:
 
 @pytest.fixture(scope="module")
 def shared_stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
-    """With the variables of an indirect parameter, `[{"PLAYMOLT_LOG_SHARDS": "3"}]`, where a module gives one."""
+    """A shared platform. A module may set its variables by an indirect parameter, `[{"PLAYMOLT_LOG_SHARDS": "3"}]`."""
     yield from whole(**getattr(request, "param", {}))
 
 
 @pytest.fixture
 def running(shared_stack: Stack) -> Stack:
-    """One of everything, shared by tests that kill what they like: it comes back, and nothing is lost.
+    """A shared platform whose processes tests may kill: they restart, and nothing is lost.
 
-    Each test finds it whole: the one before may have killed something with its last line.
+    Each test waits until it is complete, because the previous test may have killed a process at its end.
     """
     return complete(shared_stack)
 
 
 def complete(stack: Stack) -> Stack:
-    """Wait until everything of a platform is ready."""
+    """Wait until all parts of a platform are ready."""
     until = time.monotonic() + SECONDS
     while missing := _missing(stack.run):
         assert time.monotonic() < until, f"{missing}; `up` said:\n{stack.log.read_text()[-3000:]}"
@@ -260,14 +260,14 @@ def complete(stack: Stack) -> Stack:
 
 
 def _missing(run: Run) -> dict[str, str]:
-    """What of a platform is not ready, and why."""
+    """The parts of a platform that are not ready, each with the reason."""
     asked = {name: probe.ready(url) for name, url in {"gateway": f"{run.gateway}/readyz", **run.health}.items()}
     return {name: answer.missing or "does not answer" for name, answer in asked.items() if not answer.ready}
 
 
 @pytest.fixture
 def one_day() -> None:
-    """For a test of what a day holds: shortly before midnight (UTC) it waits for the next day."""
+    """For a test that must run within one UTC day: shortly before midnight, wait for the next day."""
     left = DAY_SECONDS - time.time() % DAY_SECONDS
     if left < DAY_TEST_SECONDS:
         time.sleep(left)
@@ -275,7 +275,7 @@ def one_day() -> None:
 
 @pytest.fixture
 def stack(folder: Path) -> Iterator[StackFactory]:
-    """Starts a whole `up` with further options and variables, on this test's folder or another one.
+    """Starts an `up` with further options and variables, on this test's folder or another one.
 
     `stack("--gateways", "2", PLAYMOLT_RATE_LIMIT="5/1").run` gives URLs, operator key and process ids.
     """

@@ -1,4 +1,4 @@
-"""The OpenAPI document as a judge of answers."""
+"""Checks answers against the OpenAPI document."""
 
 import json
 import re
@@ -16,7 +16,7 @@ PROBLEM = "application/problem+json"
 
 
 class Contract:
-    """Says whether an answer is one that the document tells of."""
+    """Checks whether the document contains an answer."""
 
     def __init__(self, document: Json) -> None:
         self._document = document
@@ -38,7 +38,7 @@ class Contract:
         return dict(found[0])
 
     def judge(self, operation: Json, answer: httpx.Response) -> None:
-        """Fail for an answer that the operation does not have."""
+        """Fail if the operation does not have this answer."""
         status = str(answer.status_code)
         known = answer.status_code < 500 or answer.status_code == 501
         assert known, (answer.request.method, answer.request.url, answer.text)
@@ -79,12 +79,12 @@ def _values(kind: str, text: str) -> list[Any]:
 
 @cache
 def own() -> Contract:
-    """The contract of the routes that this tree has."""
+    """The contract of this repository's routes."""
     return Contract(document(ROUTES))
 
 
 def judged() -> dict[str, list[Callable[[httpx.Response], Awaitable[None]]]]:
-    """The hooks of an asynchronous client that hold every answer to the document, 503 and streams aside."""
+    """Hooks of an asynchronous client that check every answer against the document, except 503 and streams."""
     contract = own()
 
     async def judge(answer: httpx.Response) -> None:
@@ -98,7 +98,7 @@ def judged() -> dict[str, list[Callable[[httpx.Response], Awaitable[None]]]]:
 
 
 async def heard(client: httpx.AsyncClient, path: str, headers: Mapping[str, str]) -> list[Json]:
-    """Follow a stream of the gateway to its end; each of its messages is one that the document tells of."""
+    """Follow a stream of the gateway to its end, and check each message against the document."""
     async with client.stream("GET", path, headers=headers) as answer:
         assert answer.status_code == 200
         await answer.aread()

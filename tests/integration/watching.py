@@ -1,4 +1,4 @@
-"""A spectator who is not easily put off."""
+"""A watcher that reconnects."""
 
 import asyncio
 from contextlib import suppress
@@ -10,7 +10,7 @@ from tests.platforms import Stack
 
 
 async def watch(stack: Stack, game_id: str) -> list[bytes]:
-    """What a spectator sees who comes back after every break, until the feed closes."""
+    """The messages of a feed for a watcher that reconnects after every break, until the feed closes."""
     seen: list[bytes] = []
     while True:
         with suppress(OSError, InvalidHandshake, ConnectionClosed):

@@ -1,6 +1,6 @@
-"""`make pictures`: one picture of each game for the README, light and dark, as the product draws real games.
+"""`make pictures`: one picture of each game for the README, light and dark, drawn by the product from real games.
 
-Every game is played to its end on a platform of its own by house bots, scripted characters and scripted models.
+House bots, scripted characters and scripted models play every game to its end on a new platform.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ WAIT_SECONDS: Final = 120
 
 
 async def watched(gateway: str, client: httpx.AsyncClient) -> dict[str, str]:
-    """The addresses of a trial, an O/X game and a run; the O/X game at its last reveal, where it is decided."""
+    """The addresses of a trial, an O/X game and a run. The O/X game is shown at its last reveal, which decides it."""
     trial, ox = await asyncio.gather(run_house_bots(gateway, "trial", 6), run_house_bots(gateway, "ox", 5))
     events = (await client.get(f"/api/games/{ox[0].game_id}/events?limit=500")).json()["events"]
     result = [event["version"] for event in events if event["type"] == "round_result"][-1]
@@ -112,7 +112,7 @@ async def draw_all(gateway: str) -> None:
 
 def main() -> None:
     folder = Path(tempfile.mkdtemp(prefix="playmolt-pictures-"))
-    folder.chmod(0o755)  # Postgres runs as a user of its own
+    folder.chmod(0o755)  # Postgres runs as another user
     own = {"DATABASE_URL": "", "NATS_URL": "", "EVM_RPC_URL": "", "PLAYMOLT_OPERATOR_KEY": OPERATOR_KEY}
     OUT.mkdir(exist_ok=True)
     with Stack(folder / "data", (), own) as stack:

@@ -1,4 +1,4 @@
-"""The game installed beside the platform, as `pip install` would: its package and its entry points on a path."""
+"""Installs the game beside the platform as `pip install` would: its package and its entry points are on a path."""
 
 import os
 import subprocess
@@ -19,7 +19,7 @@ Told = Callable[..., str]
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """The environment of a process that finds the game."""
+    """The environment of a process that finds the installed game."""
     site = tmp_path_factory.mktemp("site")
     about = site / f"sealed_bid-{PROJECT['version']}.dist-info"
     about.mkdir()
@@ -35,7 +35,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 @pytest.fixture(scope="session")
 def told(installed: Mapping[str, str]) -> Told:
-    """What a Python process that finds the game prints: `told("-c", program)`."""
+    """Runs Python in that environment and returns its output: `told("-c", program)`."""
 
     def run(*arguments: str) -> str:
         done = subprocess.run(

@@ -1,8 +1,8 @@
-"""`make soak`: every game at once while processes are killed and stand still; then everything is compared.
+"""`make soak`: plays all games at the same time while processes are killed and suspended; then compares everything.
 
-Nothing accepted is lost or doubled, no key or seed is told, every feed is whole, every stored event folds, every game
-comes to its end. The figures are printed as JSON. The seed says what is done to whom and when; what falls together is
-up to the machine.
+No accepted action is lost or doubled, no key or seed leaks, every feed is complete, every stored event folds, and every
+game ends. The figures are printed as JSON. The seed determines the faults, their targets and their times; the timing of
+everything else depends on the machine.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from tests.soak.course import REPLICAS, figures, soak
 
 @contextmanager
 def kept_on_failure() -> Iterator[Path]:
-    """A data folder, which is removed when all went well."""
+    """A data folder, which is removed if nothing is wrong."""
     folder = Path(mkdtemp(prefix="playmolt-soak-"))
     folder.chmod(0o711)
     try:
@@ -35,7 +35,7 @@ def kept_on_failure() -> Iterator[Path]:
 
 
 def main() -> None:
-    """Exit with 1 when anything is wrong."""
+    """Exit with 1 if anything is wrong."""
     parser = argparse.ArgumentParser(prog="python -m tests.soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=5, help="how long trouble is made (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the trouble (default: %(default)s)")

@@ -1,4 +1,4 @@
-"""The course of a soak: games and trouble, quiet, and what is wrong after it."""
+"""The course of a soak: games and faults, then quiet, then the checks."""
 
 import asyncio
 import time
@@ -21,11 +21,11 @@ from tests.soak.witness import Witnesses
 
 REPLICAS = ("--engines", "2", "--gateways", "2", "--spectators", "2")
 QUIET_SECONDS = 10.0
-"""How long the feeds may be silent before they tell the last of what has ended. Of a game that waits, none ends."""
+"""Silence after which a feed counts as read to its end. The feed of a waiting game never ends."""
 
 
 class Soaked(msgspec.Struct):
-    """What was played, what was done to it, and what was seen."""
+    """The players, the faults and the witnesses of a soak."""
 
     players: Players
     witnesses: Witnesses
@@ -34,14 +34,14 @@ class Soaked(msgspec.Struct):
 
 
 class Figures(msgspec.Struct, kw_only=True):
-    """A soak in numbers; `wrong` has a line for each thing that must not be."""
+    """A soak in numbers. `wrong` has a line for each violation."""
 
     seed: int
     minutes: float
     faults: Mapping[str, int]
-    """What was done to which kind of process, and how often."""
+    """Kind of fault and of process → how often it was caused."""
     actions: int
-    """Receipts that were compared with the log."""
+    """Number of receipts that were compared with the log."""
     messages: int
     games: Mapping[str, int]
     given_up: Mapping[str, int]
@@ -57,7 +57,7 @@ class Figures(msgspec.Struct, kw_only=True):
 
 
 async def soak(stack: Stack, hands: Executor, folder: Path, seconds: float, seed: int) -> Soaked:
-    """Play, make trouble, and wait until the games that have begun are over."""
+    """Play, cause faults, and wait until the games that have begun are over."""
     began = time.monotonic()
 
     def say(line: str) -> None:
@@ -83,7 +83,7 @@ async def soak(stack: Stack, hands: Executor, folder: Path, seconds: float, seed
 
 
 def figures(run: Run, soaked: Soaked, folder: Path, seconds: float, seed: int) -> Figures:
-    """Compare what was told with what is left of it."""
+    """Compare receipts and feeds with the log."""
     players, feeds = soaked.players, soaked.witnesses.feeds
     logs = logs_of(run.gateway, run.operator_key, players.receipts)
     missing, twice = [*lost(logs, players.receipts)], [*doubled(logs)]
@@ -109,7 +109,7 @@ def _unfinished(run: Run, players: Players) -> Iterator[str]:
 
 
 def _keys(run: Run, players: Players, folder: Path) -> set[str]:
-    """What nobody but its owner is told."""
+    """All keys, which only their owners may know."""
     place = Folder(folder)
     return {run.operator_key, run.nats_password, place.house_key(), place.chain_key(), *players.keys}
 

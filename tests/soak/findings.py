@@ -1,4 +1,4 @@
-"""What is left after the trouble: receipts, feeds and the log itself, compared with one another."""
+"""Compares receipts, feeds and the log after a soak."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -39,28 +39,28 @@ class _Page(msgspec.Struct):
 
 
 def lost(logs: Mapping[str, Sequence[bytes]], receipts: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Tell the receipts whose record is not in the log."""
+    """Yield the receipts whose record is not in the log."""
     for game, hashes in receipts.items():
         stored = {record.hash for record in map(_record, logs[game])}
         yield from (f"{game}: the receipt {one} is not in the log" for one in hashes if one not in stored)
 
 
 def doubled(logs: Mapping[str, Sequence[bytes]]) -> Iterator[str]:
-    """Tell the acts that are in the log twice."""
+    """Yield the actions that are in the log twice."""
     for game, lines in logs.items():
         acts = Counter((each.metadata.command_id, each.type) for each in map(_record, lines) if each.type in _ACTS)
         yield from (f"{game}: {act} is there {n} times" for act, n in acts.items() if n > 1)
 
 
 def logs_of(gateway: str, operator_key: str, games: Iterable[str]) -> dict[str, list[bytes]]:
-    """The log of each game, as an operator is shown it."""
+    """The log of each game, as an operator reads it."""
     bearer = {"Authorization": f"Bearer {operator_key}"}
     with httpx.Client(base_url=gateway, timeout=_ANSWER_SECONDS, headers=bearer) as http:
         return {game: http.get(f"/api/games/{game}/log").raise_for_status().content.splitlines() for game in games}
 
 
 def seeds(logs: Mapping[str, Sequence[bytes]]) -> dict[str, str]:
-    """What each game's draws follow from: nobody is told before its end, and no process writes it down."""
+    """The seed of each game's draws, which is secret until its end and in no process' log."""
     opened = {game: msgspec.json.decode(lines[0], type=_Opened).data for game, lines in logs.items()}
     return {game: data.seed for game, data in opened.items() if data.seed}
 
@@ -68,7 +68,7 @@ def seeds(logs: Mapping[str, Sequence[bytes]]) -> dict[str, str]:
 def leaked(
     keys: Iterable[str], seeds: Mapping[str, str], feeds: Mapping[str, Sequence[bytes]], files: Iterable[Path]
 ) -> Iterator[str]:
-    """Tell the keys that are in a feed or a process' log, and the seeds that are before a game's end or in a log."""
+    """Yield the keys in a feed or a process' log, and the seeds in a process' log or in a feed before a game's end."""
     known = {key.encode() for key in keys}
     for game, told in feeds.items():
         early = b"".join(told[:-1])
@@ -87,7 +87,7 @@ _ACTS: Final = ("first_choice_submitted", "switch_submitted", "speak", "vote_sub
 
 
 def different(gateway: str, feeds: Mapping[str, Sequence[bytes]]) -> Iterator[str]:
-    """Tell the feeds that did not say what the list of events says, or not all of it."""
+    """Yield the feeds that differ from the list of events or are incomplete."""
     with httpx.Client(base_url=gateway, timeout=_ANSWER_SECONDS) as http:
         for game, told in feeds.items():
             if [msgspec.json.decode(message) for message in told] != [*_events(http, game)]:

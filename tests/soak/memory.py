@@ -1,4 +1,4 @@
-"""What processes hold in memory while a soak lasts."""
+"""The memory of processes during a soak."""
 
 import asyncio
 import re
@@ -13,14 +13,14 @@ _LOOK_SECONDS = 1.0
 
 
 class Memory:
-    """`most` is what the processes of each kind held at most, in MB, those that were killed included."""
+    """`most` is the peak memory of the processes of each kind in MB, including killed ones."""
 
     def __init__(self, processes: Callable[[], Mapping[str, int]]) -> None:
         self._processes = processes
         self.most: Counter[str] = Counter()
 
     async def watch(self) -> None:
-        """Look every second, until cancelled. The kernel keeps the peak between two looks."""
+        """Measure every second until cancelled. The kernel keeps the peak between two measurements."""
         while True:
             self._look()
             await asyncio.sleep(_LOOK_SECONDS)
@@ -29,7 +29,7 @@ class Memory:
         try:
             processes = self._processes()
         except NotReadyError:
-            return  # everything was killed at once, and is being started again
+            return  # all processes were killed and are restarting
         for name, pid in processes.items():
             kind = name.rstrip("-0123456789")
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Players: they play one game after another until they are told to stop, and say what went wrong."""
+"""Players, which play one game after another until they are stopped, and report errors."""
 
 import asyncio
 import itertools
@@ -23,7 +23,7 @@ from rich.console import Console
 
 T = TypeVar("T")
 GAME_SECONDS: Final = 300
-"""What a game may take, trouble included."""
+"""Time limit of a game, including faults."""
 _ACTIONS: Final = re.compile(r"/api/games/([^/]+)/actions")
 _PLAN: Final[dict[str, Any]] = {
     "name": "soak", "models": ["scripted-social"], "languages": ["en"], "exploratory": True,
@@ -34,8 +34,8 @@ _PLAN: Final[dict[str, Any]] = {
 class Players:
     """All players of a platform.
 
-    `receipts` are the hashes that actions were answered with, by game; `keys` what the agents act with; `juries` the
-    jury games as they ended. Who finds the platform away for longer than a client waits gives up: that is no fault, but
+    `receipts` has the hashes in the answers to actions, by game; `keys` the agents' keys; `juries` the finished jury
+    games. A player gives up if the platform is unavailable for longer than a client waits. This is not a fault, but
     `given_up` counts it.
     """
 
@@ -53,11 +53,11 @@ class Players:
         self.keys: set[str] = set()
 
     def stop(self) -> None:
-        """Begin no further game."""
+        """Begin no further games."""
         self._over = True
 
     async def play(self) -> None:
-        """Play until told to stop; every game that has begun is played to its end."""
+        """Play until stopped; play every game that has begun to its end."""
         games: dict[str, Callable[[int], Awaitable[Iterable[str]]]] = {
             "ox": lambda number: self._arena("ox", number),
             "trial": lambda number: self._arena("trial", number),
@@ -119,7 +119,7 @@ class Players:
 
 
 class Receipted(AsyncClient):
-    """A client that keeps the receipt of each action it was told to be stored."""
+    """A client that keeps the receipt of each accepted action."""
 
     def __init__(self, url: str, receipts: defaultdict[str, list[str]]) -> None:
         super().__init__(url)

@@ -1,4 +1,4 @@
-"""Trouble, by a seed: processes of `up` are killed or stand still for a while, and now and then all of it at once."""
+"""Faults by a seed: processes of `up` are killed or suspended for a while, and sometimes all of them together."""
 
 import asyncio
 import os
@@ -16,15 +16,15 @@ _PAUSE_SECONDS: Final = (1.0, 6.0)
 _STILL_SECONDS: Final = (0.5, 2.0, 4.0, 8.0, 14.0)
 _AT_ONCE: Final = (1, 1, 1, 2, 3)
 _KILLED: Final = 0.65
-"""Share of what is killed; the rest stands still."""
+"""Share of the faults that kill a process; the others suspend one."""
 _WHOLE: Final = 0.03
 _STARTS: Final = 3
 
 
 class Trouble:
-    """Makes trouble for a platform; `made` counts what it did to what.
+    """Causes faults in a platform; `made` counts them by kind and target.
 
-    `hands` is one thread that lives as long as the platform shall: the kernel ends a child with the thread that
+    `hands` is one thread that lives as long as the platform, because the kernel ends a child with the thread that
     started it.
     """
 
@@ -36,7 +36,7 @@ class Trouble:
         self.made: Counter[str] = Counter()
 
     async def make(self, seconds: float) -> None:
-        """Go on for so long. Raises NotReadyError when the platform does not come back after a crash of the whole."""
+        """Cause faults for this time. Raises NotReadyError if the platform does not restart after a crash of all."""
         clock = asyncio.get_running_loop().time
         end = clock() + seconds
         while clock() < end:
@@ -80,4 +80,4 @@ def _send(process: int, what: signal.Signals) -> None:
     try:
         os.kill(process, what)
     except ProcessLookupError:
-        return  # it ended by itself, or was killed before
+        return  # it ended by itself or was already killed

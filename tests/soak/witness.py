@@ -1,4 +1,4 @@
-"""Witnesses: they read the feed of every game there is, and take no message twice and none out of turn."""
+"""Witnesses, which read the feed of every game and report messages that come twice or out of order."""
 
 import asyncio
 import itertools
@@ -32,7 +32,7 @@ class _Head(msgspec.Struct):
 
 
 class Witnesses:
-    """Watches whatever game appears. `feeds` holds each game's messages as they came; `faults` what was wrong."""
+    """Watches every game. `feeds` has each game's messages in the order of arrival; `faults` has the errors."""
 
     def __init__(self, gateway: str, spectator: str) -> None:
         self._gateway = gateway
@@ -43,7 +43,7 @@ class Witnesses:
         self.faults: list[str] = []
 
     async def watch(self) -> None:
-        """Look for games and follow them, until cancelled."""
+        """Look for games and follow them until cancelled."""
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(timeout=httpx.Timeout(10, read=SILENCE_SECONDS), limits=limits) as http:
             try:
@@ -60,8 +60,8 @@ class Witnesses:
                 await asyncio.gather(*self._reading, return_exceptions=True)
 
     async def read(self, seconds: float) -> None:
-        """Wait until all feeds of the games that exist now were read to their end, or were silent for these seconds."""
-        begun = self._looks + 1  # one look may be under way
+        """Wait until all feeds of the existing games were read to their end, or were silent for `seconds`."""
+        begun = self._looks + 1  # a look may be in progress
         heard = -1
         while heard != (heard := sum(map(len, self.feeds.values()))):
             with suppress(TimeoutError):
@@ -79,7 +79,7 @@ class Witnesses:
         return found
 
     async def _follow(self, http: httpx.AsyncClient, game: str) -> None:
-        """Read by turns the spectator's feed and the gateway's, each time from where the last one broke."""
+        """Read the spectator's and the gateway's feed in turns, each from the point where the last one broke."""
         feeds = (f"{self._spectator}/sse/games/{game}", f"{self._gateway}/api/games/{game}/stream")
         for url in itertools.cycle(feeds):
             with suppress(httpx.TransportError):
@@ -89,7 +89,7 @@ class Witnesses:
             await asyncio.sleep(_PAUSE_SECONDS)
 
     async def _read(self, answer: httpx.Response, game: str) -> bool:
-        """Read until the connection ends; True when there is nothing more to read."""
+        """Read until the connection ends; return True if the feed is complete."""
         reader, told = SseReader(), self.feeds[game]
         async for chunk in answer.aiter_bytes():
             for message in reader.feed(chunk):

@@ -1,4 +1,4 @@
-"""A module whose import imports every command of `playmolt`."""
+"""Importing this module imports every command of `playmolt`."""
 
 import sys
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""The operator of experiments, over HTTP, and what the log holds of them."""
+"""An operator of experiments, over HTTP, and readers of the experiments' streams in the log."""
 
 import asyncio
 import json
@@ -40,7 +40,7 @@ FIVE_TESTS: Any = {
         "phase2": {"runs": 18, "turns": 100, "sets": ["A", "B"]},
     },
 }  # fmt: skip
-"""Its tests take 8 s of processor time or more to simulate."""
+"""A plan whose tests take at least 8 s of CPU time to simulate."""
 
 
 def said(action: str = "speak", target: str | None = None, content: str | None = "hello", thought: str = "so") -> str:
@@ -50,7 +50,7 @@ def said(action: str = "speak", target: str | None = None, content: str | None =
 def plan(
     model: str = "fake", *, turns: int = 1, runs: int = 1, languages: tuple[str, ...] = ("en",), **more: Any
 ) -> Any:
-    """A plan of Phase 1 runs: 12 agents of one model."""
+    """A plan of Phase 1 runs with 12 agents of one model."""
     phases = {"phase1": {"runs": runs, "turns": turns}}
     known = {"name": "a plan", "seed": "7", "models": [model], "languages": list(languages), "phases": phases}
     return known | more
@@ -65,8 +65,8 @@ def square_plan(turns: int = 2) -> Any:
 
 
 def playmolt_agora(*arguments: str) -> "subprocess.Popen[str]":
-    """Begin a `playmolt agora` command in a process of its own, as a person does."""
-    # What a shell starts in the background is made to ignore Ctrl-C, and so would be the command that the tests start.
+    """Start a `playmolt agora` command in a separate process, as a person does."""
+    # A shell makes background processes ignore Ctrl-C. If it started the tests so, the command would inherit that.
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     command = [sys.executable, "-m", "playmolt_cli", "agora", *arguments]
@@ -74,7 +74,7 @@ def playmolt_agora(*arguments: str) -> "subprocess.Popen[str]":
 
 
 class Counted:
-    """A model that says one thing to everybody, after a while."""
+    """A model that gives every request the same answer, after a pause."""
 
     def __init__(self, text: str = "", delay: float = 0, usage: tuple[int, int] = (10, 5)) -> None:
         self.text = text or said()
@@ -86,9 +86,9 @@ class Counted:
 
 
 class Gated(Counted):
-    """A model that answers each run's first `free` requests at once, and the others when its block ends.
+    """A model that answers the first `free` requests of each run immediately, and the others when its block ends.
 
-    With `model` it holds back the calls of that model alone.
+    With `model`, it holds back only the calls of that model.
     """
 
     def __init__(self, free: int = 0, model: str = "") -> None:
@@ -114,7 +114,7 @@ class Gated(Counted):
 
 
 class Numbered(Counted):
-    """A model that numbers what it says, so that each reply can be told from every other."""
+    """A model that numbers its replies, so that all are different."""
 
     number = 0
 
@@ -124,12 +124,12 @@ class Numbered(Counted):
 
 
 def turns_asked(server: FakeServer) -> list[tuple[str, str, str]]:
-    """Run, turn and agent, kind of each request."""
+    """For each request: its run, its turn and agent, and its kind."""
     return [tuple(asked.turn.split(" ")) for asked in server.received]  # type: ignore[misc]
 
 
 class Operator:
-    """Whoever holds the operator's key of a platform. Who has read streams verifies the whole log at the end."""
+    """A holder of a platform's operator key. If it has read streams, it verifies the whole log at the end."""
 
     def __init__(self, stack: Stack) -> None:
         self.stack = stack
@@ -146,7 +146,7 @@ class Operator:
                 assert (await verify(log, deciders())).breaks == []
 
     async def call(self, method: str, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        """Call until a part that restarts is back."""
+        """Call, and repeat the call while a part of the platform restarts."""
         for _ in range(120):
             try:
                 run = self.stack.run
@@ -172,11 +172,11 @@ class Operator:
         return str(opened.json()["experiment"])
 
     async def sent(self, body: Any, query: str = "", **headers: str) -> httpx.Response:
-        """Send a plan and look for its result."""
+        """Send a plan and wait for its result."""
         return await self.looked_for(await self.call("POST", EXPERIMENTS + query, body, **headers))
 
     async def looked_for(self, answer: httpx.Response) -> httpx.Response:
-        """The result of a plan that was sent."""
+        """Wait for the result of a plan that was sent."""
         async with asyncio.timeout(480):
             while answer.status_code == 202:
                 await asyncio.sleep(0.2)
@@ -193,7 +193,7 @@ class Operator:
         return await self.call("POST", f"{EXPERIMENTS}/{experiment}/{what}", body)
 
     async def until(self, experiment: str, ready: Callable[[Any], Any] | str, seconds: float = 180) -> Any:
-        """Wait for a status, or for what a function of the experiment says."""
+        """Wait for a status of the experiment, or until a function of it gives a true value."""
         there = (lambda state: state["status"] == ready) if isinstance(ready, str) else ready
         async with asyncio.timeout(seconds):
             while not there(state := await self.now(experiment)):
@@ -225,13 +225,13 @@ class Operator:
         return [(record.type, msgspec.json.decode(record.data)) for record in await self.records(stream)]
 
     async def until_told(self, stream: str, kind: str, seconds: float = 180) -> None:
-        """Wait until a stream, which need not be there yet, holds an event of a type."""
+        """Wait until a stream, which need not exist yet, contains an event of a type."""
         async with asyncio.timeout(seconds), self._log() as log:
             while not ((stored := await log.load(stream)) and kind in {record.type for record in stored.records}):
                 await asyncio.sleep(0.05)
 
     async def until_shared(self, seconds: float = 180) -> None:
-        """Wait until two processes hold effects at once; nobody holds one between two turns."""
+        """Wait until two processes hold effects at the same time. Between two turns no process holds one."""
         holders = (
             "SELECT count(DISTINCT holder) FROM lease.effect WHERE id LIKE 'agora-%' AND until > clock_timestamp()"
         )
@@ -245,7 +245,7 @@ class Operator:
 
 
 def turns_of(events: list[tuple[str, Any]]) -> list[Any]:
-    """The records of the turns among a run's events."""
+    """The turns among a run's events."""
     return [data["record"] for kind, data in events if kind in TURNS]
 
 

@@ -1,4 +1,4 @@
-"""A whole `up` on a Postgres behind a proxy, one for each module."""
+"""An `up` with a Postgres behind a proxy, one for each module."""
 
 import tempfile
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from tests.platforms import MIGRATED, Stack, copied_cluster
 
 
 class Platform:
-    """A whole `up` on a Postgres behind a proxy; two engines of each game."""
+    """An `up` with a Postgres behind a proxy and two engines of each game."""
 
     def __init__(self, stack: Stack, proxy: Proxy, postgres: Postgres) -> None:
         self.stack, self.proxy, self.postgres = stack, proxy, postgres
@@ -25,7 +25,7 @@ class Platform:
 
 @pytest.fixture(scope="module")
 def platform(request: pytest.FixtureRequest) -> Iterator[Platform]:
-    """With the variables of an indirect parameter, where a module gives one."""
+    """The module's platform. A module may set its variables by an indirect parameter."""
     with tempfile.TemporaryDirectory(prefix="playmolt-test-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         folder.chmod(0o755)

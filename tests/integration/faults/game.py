@@ -1,4 +1,4 @@
-"""An O/X game over HTTP of which everything is written down: what was asked, told, shown and stored."""
+"""An O/X game over HTTP that records all requests, answers, messages and stored records."""
 
 import asyncio
 import time
@@ -19,13 +19,13 @@ from tests.integration.watching import watch
 from tests.platforms import Stack
 
 SECONDS = 120.0
-"""What a call may take with all its repeats, however slow the machine is."""
+"""Time limit of a call with all its repeats, also on a slow machine."""
 SEATS = 5
 _SUBMITTED = ("first_choice_submitted", "switch_submitted")
 
 
 class Game:
-    """Five seats and two watchers; a call that gets no answer is repeated with its key."""
+    """A game with five seats and two watchers. A call without an answer is repeated with its key."""
 
     def __init__(self, stack: Stack, gateway: str = "") -> None:
         self._stack = stack
@@ -50,7 +50,7 @@ class Game:
         return self
 
     async def _asked(self, path: str, body: Any, headers: dict[str, str] | None = None) -> dict[str, Any]:
-        """Ask until the platform answers: what a test before this one broke may just be back."""
+        """Repeat a request until the platform answers, because it may still recover from the previous test."""
         until = time.monotonic() + SECONDS
         while (answer := await self._http.post(path, json=body, headers=headers)).status_code == 503:
             assert time.monotonic() < until, answer.text
@@ -64,7 +64,7 @@ class Game:
         await self._http.aclose()
 
     async def choose(self, seat: int, choice: str = "O", comment: str = "So.") -> Act:
-        """Make the first choice of a seat, until there is an answer that says what became of it."""
+        """Make the first choice of a seat; repeat it until an answer gives the result."""
         body = {"type": "first_choice", "choice": choice, "comment": comment}
         key = f"{self.agents[seat]}:first_choice_submitted"
         until = time.monotonic() + SECONDS
@@ -119,7 +119,7 @@ class Game:
         raise AssertionError(f"the game was not ended: {answer.text}")
 
     async def checked(self, database_url: str) -> Sequence[Record]:
-        """End the game, hold everything against everything, and give its records."""
+        """End the game, check its history, and return its records."""
         await self.end()
         *watching, looking = self._tasks
         async with asyncio.timeout(SECONDS):

@@ -1,4 +1,4 @@
-"""What clients asked and were told, and what is stored: whether the one can have come of the other."""
+"""Decides whether the requests and answers of clients are possible with the stored records."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -7,7 +7,7 @@ import msgspec
 
 
 class Act(msgspec.Struct, frozen=True, kw_only=True):
-    """An action and its answer. `hash` None: it was refused, or nobody knows what became of it."""
+    """An action and its answer. `hash` is None if it was refused or its result is unknown."""
 
     client: str
     key: str
@@ -20,7 +20,7 @@ class Act(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Read(msgspec.Struct, frozen=True, kw_only=True):
-    """A state that a client was shown."""
+    """A state that a client received."""
 
     client: str
     invoked: float
@@ -29,7 +29,7 @@ class Read(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Stored(msgspec.Struct, frozen=True, kw_only=True):
-    """A record of the game. `key` is that of the action it came from, "" for what followed by itself."""
+    """A record of the game. `key` is the key of its action; "" if it did not result from an action."""
 
     version: int
     hash: str
@@ -38,7 +38,7 @@ class Stored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """One game: everything that was asked of it, in any order, its records, and the feed of each watcher."""
+    """One game: all its requests in any order, its records, and the feed of each watcher."""
 
     acts: Sequence[Act]
     reads: Sequence[Read]
@@ -47,7 +47,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def faults(history: History) -> Iterator[str]:
-    """Tell everything that no honest platform can have done."""
+    """Yield everything that a correct platform cannot have done."""
     yield from _log(history.log)
     yield from _answers(history)
     yield from _order(history)
@@ -88,7 +88,7 @@ def _answers(history: History) -> Iterator[str]:
 
 
 def _order(history: History) -> Iterator[str]:
-    """What was answered before the other was first asked stands before it."""
+    """If one action was answered before another was sent, its record precedes the other's."""
     places = {record.key: record.version for record in history.log if record.key}
     asked: dict[str, float] = {}
     answered: dict[str, float] = {}
@@ -103,7 +103,7 @@ def _order(history: History) -> Iterator[str]:
 
 
 def _reads(history: History) -> Iterator[str]:
-    """A state never shows less than what was shown, or accepted, before it was asked for."""
+    """A state never lacks records that were shown or accepted before its request."""
     seen = [(read.returned, read.version) for read in history.reads]
     seen += [(act.returned, act.version) for act in history.acts if act.hash]
     for read in history.reads:

@@ -1,4 +1,4 @@
-"""A connection to Postgres that can be cut, held up or lost at the very moment at which an append is under way."""
+"""A proxy of Postgres that can cut, delay or silence a connection at the moment of an append."""
 
 import asyncio
 import re
@@ -13,13 +13,13 @@ import msgspec
 from core.tests.listening import carry, listening
 
 _PARSED = re.compile(rb"(__asyncpg_\w+)\x00SELECT \* FROM log\.append\(")
-"""A prepared statement that appends, and its name."""
+"""Matches the preparation of the statement that appends; the group is the statement's name."""
 Moment = Literal["before", "after"]
-"""Before: the append does not reach Postgres. After: it is committed, and nobody is told."""
+"""Before: the append does not reach Postgres. After: it is committed, but the caller gets no answer."""
 
 
 class Trap(msgspec.Struct):
-    """Springs at the next append, once: runs `act`, then the connection is cut."""
+    """At the next append, run `act` and cut the connection, once."""
 
     moment: Moment
     act: Callable[[], None]
@@ -27,9 +27,9 @@ class Trap(msgspec.Struct):
 
 
 class Proxy:
-    """Takes connections on a port and passes them on to Postgres.
+    """Accepts connections on a port and forwards them to Postgres.
 
-    `delay` holds up every message by so many seconds; while `silent`, nothing gets through and nothing is closed.
+    It delays every message by `delay` seconds. While `silent`, it forwards nothing and closes nothing.
     """
 
     def __init__(self, target: int) -> None:
@@ -80,7 +80,7 @@ class Proxy:
 
 
 class _Link:
-    """One connection: what is asked and what is answered."""
+    """One connection, in both directions."""
 
     def __init__(self, proxy: Proxy, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
         self._proxy, self._near, self._far = proxy, near, far
@@ -112,7 +112,7 @@ class _Link:
         self._near.close()
 
     def _appended(self, data: bytes) -> bool:
-        """Whether a statement that appends is bound and run in what is asked."""
+        """Whether this data binds and executes the statement that appends."""
         bound = any(b"\x00%b\x00" % name in data for name in self._appends)
         self._appends.update(_PARSED.findall(data))
         return bound

@@ -1,4 +1,4 @@
-"""Every fault that the platform is built to bear, and the test that makes it happen: `file::name`."""
+"""Every fault that the platform must survive, and the test that causes it: `file::name`."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -94,4 +94,4 @@ SCENARIOS: Final[Mapping[str, tuple[str, ...]]] = {
     "a backup is restored": ("tests/integration/log/test_backup.py::test_a_backup_is_restored_verifies_and_goes_on",),
     "the whole machine goes down": (_PLAY + "test_after_a_crash_of_the_whole_machine_every_game_is_taken_up",),
 }
-"""The first 28 are the audit's, in its order."""
+"""The first 28 faults are those of the audit, in its order."""

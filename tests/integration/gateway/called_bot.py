@@ -1,4 +1,4 @@
-"""A bot's own server, which answers as it is told to and remembers how it was called."""
+"""A bot's own server, which gives set answers and keeps the calls that it received."""
 
 import hashlib
 import hmac
@@ -14,7 +14,7 @@ Answering = Callable[[BaseHTTPRequestHandler, Json], None]
 
 
 class CalledBot:
-    """`url` is where it is called; set `secret` to what the platform gave."""
+    """A server at `url`. Set `secret` to the secret that the platform returned."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -25,7 +25,7 @@ class CalledBot:
         self.stopping = threading.Event()
 
     def told(self) -> Json | None:
-        """The call that said that the game is over."""
+        """The call with the end of the game, if it arrived."""
         return next((call for call in self.calls if call["over"]), None)
 
     def take(self, handler: BaseHTTPRequestHandler) -> Json:
@@ -48,7 +48,7 @@ def answer(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, **he
 
 
 def action_for(turn: Json) -> Json:
-    """What is in order for any question of O/X and trials."""
+    """A valid action for any turn of O/X and trials."""
     kinds = {offer["type"] for offer in turn["actions"]}
     if "first_choice" in kinds:
         return {"type": "first_choice", "choice": "O", "comment": "as always"}
@@ -70,7 +70,7 @@ def called(answering: Answering = playing) -> Iterator[CalledBot]:
             turn = bot.take(self)
             try:
                 answering(self, turn)
-            except OSError:  # who called has had enough
+            except OSError:  # the caller has closed the connection
                 self.close_connection = True
 
         def log_message(self, *args: Any, **named: Any) -> None:

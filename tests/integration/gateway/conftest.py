@@ -1,4 +1,4 @@
-"""`platform` is a whole `up` that all tests of the gateway share; every test finds it without a waiting game."""
+"""`platform` is an `up` that all tests of the gateway share; at the start of each test no game waits for players."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""A platform as a stranger meets it: plain HTTP and WebSocket, no SDK."""
+"""A platform as an outside client uses it: plain HTTP and WebSocket, without the SDK."""
 
 import json
 import os
@@ -26,7 +26,7 @@ CLOSING = ("game_end", "game_aborted")
 
 
 class Guest:
-    """Somebody with a key, or with none."""
+    """A client with a key or without one."""
 
     def __init__(self, http: httpx.Client, key: str | None = None, identity: str = "", name: str = "") -> None:
         self.http = http
@@ -63,7 +63,7 @@ class Guest:
 
 
 def told(answer: httpx.Response, status: int = 200) -> Json:
-    """The body of an answer that was to be a success."""
+    """The body of an answer that must be a success."""
     assert answer.status_code == status, f"{answer.request.method} {answer.request.url}: {answer.text}"
     assert answer.headers["content-type"] == "application/json", answer.headers
     body: Json = answer.json()
@@ -71,7 +71,7 @@ def told(answer: httpx.Response, status: int = 200) -> Json:
 
 
 def refused(answer: httpx.Response, status: int, code: str) -> Json:
-    """The problem document of an answer that was to be a refusal."""
+    """The problem document of an answer that must be a refusal."""
     assert answer.headers["content-type"] == "application/problem+json", answer.headers
     problem: Json = answer.json()
     assert (answer.status_code, problem["code"]) == (status, code), problem
@@ -107,7 +107,7 @@ class Table(list[Guest]):
             self.does(guest, {"type": "speak", "text": text})
 
     def to_vote(self) -> None:
-        """From the opening to the jury's vote."""
+        """Play a trial from its opening to the jury's vote."""
         for _ in range(4):
             self.speak_all()
         for role in ("PROSECUTOR", "DEFENSE"):
@@ -118,7 +118,7 @@ class Table(list[Guest]):
             self.does(juror, {"type": "vote", "verdict": verdict})
 
     def trial(self, *verdicts: str) -> None:
-        """A whole trial, to its end."""
+        """Play a trial to its end."""
         self.to_vote()
         self.vote(*verdicts)
         self.does(self.role("JUDGE")[0], {"type": "speak", "text": "so be it"})
@@ -132,14 +132,14 @@ class Table(list[Guest]):
             self.does(guest, {"type": "switch", "use_switch": number in switching})
 
     def ox(self, *rounds: str) -> None:
-        """O/X rounds in which nobody switches."""
+        """Play O/X rounds without switches."""
         for choices in rounds:
             self.choose(choices)
             self.switch()
 
 
 class Platform:
-    """A running `up` and those who use it."""
+    """A running `up` and its clients."""
 
     def __init__(self, stack: Stack, http: httpx.Client) -> None:
         self.stack = stack
@@ -154,7 +154,7 @@ class Platform:
         return Guest(self.http, made["api_key"], made["id"], made["name"])
 
     def table(self, game: Game) -> Table:
-        """Enough agents for a game that starts. They first fill one that another test left waiting."""
+        """Start a game with new agents. They first fill a game that another test left waiting."""
         seated: dict[str, list[Guest]] = {}
         for number in range(2 * NEEDED[game]):
             guest = self.guest(f"{game} {number}")
@@ -166,7 +166,7 @@ class Platform:
         raise AssertionError(f"no game was filled: {seated}")
 
     def clear(self) -> None:
-        """End every game that waits, so that the next one to join opens a new one."""
+        """End every waiting game, so that the next join opens a new one."""
         for line in told(self.operator.get("/api/admin/games", phase="waiting"))["games"]:
             told(self.operator.post(f"/api/admin/games/{line['game_id']}/end", {"reason": "cleared"}))
 
@@ -181,7 +181,7 @@ class Platform:
         return [json.loads(line) for line in answer.text.splitlines()]
 
     def raw_events(self, game_id: str) -> list[str]:
-        """The public events as they stand in the answer, byte for byte."""
+        """The public events, byte for byte as in the answer."""
         text = self.nobody.get(f"/api/games/{game_id}/events", limit=1000).text
         decoder, place, found = json.JSONDecoder(), text.index("[") + 1, []
         while text[place] != "]":
@@ -194,9 +194,9 @@ class Platform:
         return connect(self.spectator.replace("http", "ws") + path, open_timeout=SECONDS, compression=None)
 
     def watched(self, path: str) -> tuple[list[str], int]:
-        """All messages of a feed that ends by itself, and the code it was closed with.
+        """All messages of a feed that ends by itself, and its close code.
 
-        A heartbeat may come between any two of them, and carries a head that is not behind what was said.
+        A heartbeat may come between any two messages; its version is never lower than that of an earlier message.
         """
         seen: list[str] = []
         with self.socket(path) as socket:
@@ -213,14 +213,14 @@ class Platform:
                 return seen, closed.rcvd.code if closed.rcvd else 1006
 
     def command(self, *words: str) -> Done:
-        """A `playmolt` command beside the running `up`."""
+        """Run a `playmolt` command for the running `up`."""
         clean = {name: value for name, value in os.environ.items() if not name.startswith("PLAYMOLT_")}
         clean = {**clean, "DATABASE_URL": "", "NATS_URL": ""}
         return playmolt(*words, "--data", str(self.stack.folder.path), environment=clean)
 
 
 def next_event(feed: ClientConnection, seconds: float = SECONDS) -> str:
-    """The next event of a feed, past the heartbeats: `TimeoutError` when none comes in time."""
+    """The next event of a feed, without heartbeats. Raises `TimeoutError` if none comes in time."""
     until = time.monotonic() + seconds
     while (said := str(feed.recv(timeout=max(0.0, until - time.monotonic())))).startswith('{"type":"heartbeat"'):
         continue
@@ -228,7 +228,7 @@ def next_event(feed: ClientConnection, seconds: float = SECONDS) -> str:
 
 
 class Sse:
-    """A feed of server-sent events: (id, data) of each, and the comments."""
+    """A feed of server-sent events: the id and data of each event, and the comments."""
 
     def __init__(self, http: httpx.Client, url: str, **headers: str) -> None:
         self._context = http.stream("GET", url, headers=headers, timeout=SECONDS)
@@ -254,12 +254,12 @@ class Sse:
                 assert line == ""
 
     def comment(self) -> str:
-        """The next comment; what comes before it is dropped."""
+        """The next comment; events before it are dropped."""
         return next(line for line in self.lines if line.startswith(":"))
 
 
 def together(calls: Sequence[Callable[[], Any]]) -> list[Any]:
-    """Make calls at once."""
+    """Make calls at the same time."""
     with ThreadPoolExecutor(len(calls)) as pool:
         return [future.result(SECONDS) for future in [pool.submit(call) for call in calls]]
 
@@ -273,12 +273,12 @@ def eventually(happened: Callable[[], Any], what: str) -> Any:
 
 
 def unknown_game(game: Game = "ox") -> str:
-    # Always the same: workers that share the tests have to collect the same ones.
+    # A fixed id, because all workers must collect the same tests.
     return f"{game}-{uuid.UUID(int=0xF00D, version=4)}"
 
 
 def started(**environment: str) -> Iterator[Platform]:
-    """Run a whole `up` for the tests."""
+    """Run an `up` for the tests."""
     folder = Path(tempfile.mkdtemp(prefix="playmolt-rows-"))
     folder.chmod(0o755)
     variables = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_OPERATOR_KEY": OPERATOR_KEY, **environment}

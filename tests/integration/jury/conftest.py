@@ -1,4 +1,4 @@
-"""A platform and a model that the files of this folder share which need no settings of their own."""
+"""A platform and a model, shared by the files of this folder that need no special settings."""
 
 from collections.abc import Iterator
 from pathlib import Path

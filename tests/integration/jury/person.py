@@ -1,4 +1,4 @@
-"""Somebody who oversees a jury over HTTP, and a model that plays all jurors."""
+"""A person who oversees a jury over HTTP, and a model that plays all jurors."""
 
 import asyncio
 import json
@@ -15,7 +15,7 @@ SECRETS = (
     '"stance":', "stances", "initial_stance", "topic_weights", "trigger_keywords", "role_prompt", "speaker_power",
     '"weakness":', '"parts":', '"before":', '"after":',
 )  # fmt: skip
-"""No byte that leaves before the verdict has one of these."""
+"""Texts that no answer may contain before the verdict."""
 DOUBT = {"topics": [{"topic": "procedural_justice", "impact": "positive"}]}
 Answer = Canned | Callable[[ReceivedRequest], Canned]
 
@@ -29,7 +29,7 @@ def kind_of(asked: ReceivedRequest) -> str:
 
 
 def conclusion(asked: ReceivedRequest) -> bool:
-    """How a juror's prompt says that it has to vote."""
+    """Whether a juror's prompt asks for its vote."""
     told = next(message["content"] for message in asked.body["messages"] if message["role"] == "user")
     return bool(json.loads(told)["conclusion"] == "guilty")
 
@@ -40,7 +40,7 @@ def cast(asked: ReceivedRequest, guilty: bool | None = None) -> Canned:
 
 
 class Bench:
-    """Plays every juror; `first` maps a turn's name to what is answered, one after the other, instead."""
+    """Plays every juror. `first` maps a turn's name to answers that it gives first, one after the other."""
 
     def __init__(self) -> None:
         self.first: dict[str, list[Answer]] = {}
@@ -62,7 +62,7 @@ class Bench:
 
 
 class Overseer:
-    """Somebody with a key and a session. Calls are made once; `patient` ones until a part that restarts is back."""
+    """A person with a key and a session. Calls are made once; `patient` calls are repeated while a part restarts."""
 
     def __init__(self, gateway: str) -> None:
         self.client = httpx.AsyncClient(base_url=gateway, timeout=60, event_hooks=judged())
@@ -79,7 +79,7 @@ class Overseer:
         await self.client.aclose()
 
     async def moved(self, gateway: str) -> None:
-        """Go on at another address."""
+        """Continue at another gateway."""
         await self.client.aclose()
         self.client = httpx.AsyncClient(base_url=gateway, timeout=60, event_hooks=judged())
 
@@ -111,7 +111,7 @@ class Overseer:
         return dict(answer.json())
 
     async def votes(self) -> dict[str, Any]:
-        """Have the jury vote; gives the verdict, also where the vote takes longer than a call waits."""
+        """Let the jury vote and return the verdict, even if the vote takes longer than a call waits."""
         answer = await self.post("vote")
         if answer.status_code == 202:
             await self.until(lambda session: session["phase"] == "ended")
@@ -139,7 +139,7 @@ class Overseer:
         return dict(opened.json())
 
     async def to(self, phase: str) -> Self:
-        """Go on to a phase on the shortest way."""
+        """Continue to a phase by the shortest way."""
         path = ("prologue", "investigation", "persuasion", "deliberation")
         now = (await self.has())["phase"]
         while now != phase:
@@ -153,7 +153,7 @@ class Overseer:
         return await self.post(f"chat/{juror}", {"text": text}, **options)
 
     async def stream(self, after: int = 0) -> list[dict[str, Any]]:
-        """Follow to the end."""
+        """Follow the session's feed to its end."""
         return await heard(self.client, self.path(f"stream?after={after}"), self.headers)
 
     async def until(self, ready: Callable[[dict[str, Any]], Any], seconds: float = 120) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a person says who has read the file, in words that no list of the product was written for."""
+"""Arguments of a person who has read the file, in words that are in no list of the product."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -119,7 +119,7 @@ ACQUIT: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         ),
     },
 }
-"""Ten different arguments for each of the three jurors that lean least."""
+"""Ten different arguments for each of the three least decided jurors."""
 CONVICT: Final[Mapping[str, tuple[str, ...]]] = {
     "en": (
         "The log shows the dose and the minute, and it admitted it.",

@@ -1,4 +1,4 @@
-"""A platform and a model that the files of this folder share which need no settings of their own."""
+"""A platform and a model, shared by the files of this folder that need no special settings."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ def model() -> Iterator[FakeServer]:
 
 @pytest.fixture
 def server(model: FakeServer) -> FakeServer:
-    """The model, without what another test asked and scripted."""
+    """The model, without the requests and answers of other tests."""
     model.forget()
     model.otherwise = Roles()
     return model
@@ -28,7 +28,7 @@ def server(model: FakeServer) -> FakeServer:
 
 @pytest.fixture(scope="session")
 def catalogue(model: FakeServer, session_folder: Path) -> Path:
-    """Of that model: `fake`, and `streaming`, which is asked for its answer in pieces."""
+    """A catalogue with that model as `fake`, and as `streaming`, which sends its answers in pieces."""
     path = session_folder / "legal-models.toml"
     path.write_text(model.toml("fake") + model.toml("streaming", stream=True))
     return path

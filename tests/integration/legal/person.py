@@ -25,7 +25,7 @@ def said(text: str, issue: str | None = None) -> dict[str, Any]:
 
 
 def in_role(phase: str, case_type: str, issue: str | None, gate: str = "Go") -> dict[str, Any]:
-    """An answer true to the schema of a phase."""
+    """An answer that matches the schema of a phase."""
     role = phase.partition("_")[0]
     output: dict[str, Any]
     if phase == "FACTS_STIPULATE":
@@ -72,7 +72,7 @@ def in_role(phase: str, case_type: str, issue: str | None, gate: str = "Go") -> 
 
 
 class Roles:
-    """Plays every role; `changes` maps a turn name to what is said instead of its first answer."""
+    """Plays every role. `changes` maps a turn's name to a text that replaces its first answer."""
 
     def __init__(self, case_type: str = "civil", focus: str = "deposit", gates: dict[str, str] | None = None) -> None:
         self.case_type = case_type
@@ -89,7 +89,7 @@ class Roles:
 
 
 class Person:
-    """Somebody with a key and a session."""
+    """A person with a key and a session."""
 
     def __init__(self, gateway: str) -> None:
         self.client = httpx.AsyncClient(base_url=gateway, timeout=40, event_hooks=judged())
@@ -105,7 +105,7 @@ class Person:
         await self.client.aclose()
 
     async def post(self, path: str, body: Any = None, **headers: str) -> httpx.Response:
-        """Post until a part that restarts is back."""
+        """Post, and repeat the call while a part of the platform restarts."""
         for _ in range(120):
             try:
                 answer = await self.client.post(path, json={} if body is None else body, headers=self.headers | headers)
@@ -154,7 +154,7 @@ class Person:
         return session
 
     async def gate(self, name: str) -> dict[str, Any]:
-        """Wait for a gate; a turn that fails on the way is an error."""
+        """Wait for a gate; fail if a turn fails before it."""
 
         def there(session: dict[str, Any]) -> Any:
             assert session["failed"] is None, session["failed"]
@@ -163,7 +163,7 @@ class Person:
         return await self.until(there)
 
     async def argue(self, case_type: str = "civil", focus: str = "deposit") -> dict[str, Any]:
-        """Answer the gates of rounds 1 and 2 and stand at the end gate."""
+        """Answer the gates of rounds 1 and 2, up to the end gate."""
         await self.gate("round1")
         first = await self.steer(**round1(focus))
         assert first.status_code == 200, first.text

@@ -1,4 +1,4 @@
-"""An address that can be led elsewhere, as a service's name or a virtual address is."""
+"""An address whose target can change, like a service's name or a virtual address."""
 
 import asyncio
 import threading
@@ -10,7 +10,7 @@ from core.tests.listening import carry, listening
 
 
 class Address:
-    """Takes connections on a port and passes them on to another; those that are open stay where they lead."""
+    """Accepts connections on a port and forwards them to another port. Open connections keep their target."""
 
     def __init__(self, target: int) -> None:
         self.target = target
@@ -33,7 +33,7 @@ class Address:
         self._loop.close()
 
     def cut(self) -> None:
-        """End what is open, and take nothing any more."""
+        """Close all connections and accept no further ones."""
         asyncio.run_coroutine_threadsafe(self._listening.aclose(), self._loop).result(60)
 
     async def _listen(self) -> int:

@@ -1,4 +1,4 @@
-"""Finished games as the log holds them, made by hand."""
+"""Finished games as they are in the log, made without playing."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ def ox_results(
     identities: Mapping[str, Mapping[str, Any]] | None = None,
     ranks: Sequence[int] = (1, 2, 3, 4, 5),
 ) -> list[dict[str, Any]]:
-    """Results of an O/X game, the best agent first; `identities` may say an agent's kind and version."""
+    """Results of an O/X game, the best agent first. `identities` may give an agent's kind and version."""
     return [
         {
             "agent_id": agent, "name": agent, "rank": rank, "points": points, "game_points": 0, "monopolies": 0,
@@ -55,7 +55,7 @@ def trial_results(
 
 
 def ended(game: Game, results: Sequence[Mapping[str, Any]], at: datetime = NOON, content: str = "cases") -> list[Unit]:
-    """The end of a game, to be appended; `content` is the content version of a trial."""
+    """The units that append the end of a game. `content` is the content version of a trial."""
     rest = _TRIAL_END | {"content_version": content} if game.stream.startswith("trial") else _OX_END
     data = canonical_json({"results": results, "faults": [], **rest})
     return [unit(game.adds(1, kind="game_end", closes=True, data=data, at=at, summary=OVER))]

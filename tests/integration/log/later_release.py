@@ -1,4 +1,4 @@
-"""A later release with migrations of its own: what a rollout, a way back and an upgrade are tried with."""
+"""A later release with further migrations, to test a rollout, a rollback and an upgrade."""
 
 import shutil
 from importlib.resources import files
@@ -10,7 +10,7 @@ _SAMPLES = Path(__file__).parent / "sample_migrations"
 
 
 def later_release(folder: Path) -> Path:
-    """Fill a folder with today's migrations and those of the later release."""
+    """Fill a folder with the current migrations and those of the later release."""
     shutil.copytree(str(files("playmolt_core.db").joinpath("sql", "migrations")), folder)
     shutil.copytree(_SAMPLES, folder, dirs_exist_ok=True)
     return folder

@@ -1,4 +1,4 @@
-"""A small S3 server on loopback. It looks who asks, but does not check the signature."""
+"""A small S3 server on loopback. It checks the name of the caller, but not the signature."""
 
 import logging
 import threading
@@ -18,8 +18,7 @@ Start = Callable[..., Any]
 
 
 class ObjectStore:
-    """Serves from its entrance to its exit, and is empty at first; `requests` are the method and path of each that
-    came."""
+    """Serves within its context and is empty at first. `requests` has the method and path of each request."""
 
     def __init__(self) -> None:
         self._app = DomainDispatcherApplication(create_backend_app)
@@ -27,7 +26,7 @@ class ObjectStore:
         self._server: BaseWSGIServer = make_server("127.0.0.1", 0, self._answer, threaded=True)
         self.requests: list[tuple[str, str]] = []
         self.harm: Callable[[bytes], bytes] = bytes
-        """What is done to an object on its way out."""
+        """A change that is made to each object before it is sent."""
 
     def _answer(self, environ: dict[str, Any], start: Start) -> Iterable[bytes]:
         self.requests.append((environ["REQUEST_METHOD"], environ["PATH_INFO"]))
@@ -51,14 +50,14 @@ class ObjectStore:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def client(self) -> Any:
-        """The provider's own client, with every right."""
+        """A client with all rights."""
         return boto3.client(
             "s3", endpoint_url=self.endpoint, region_name="us-east-1", aws_access_key_id=ACCESS_KEY,
             aws_secret_access_key=SECRET_KEY,
         )  # fmt: skip
 
     def __enter__(self) -> "ObjectStore":
-        get_backend("s3").reset()  # the library keeps objects for as long as the process lasts
+        get_backend("s3").reset()  # otherwise the library keeps objects until the process ends
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.client().create_bucket(Bucket=BUCKET)
         return self

@@ -5,6 +5,6 @@ from playmolt_core.vault.rows import KeyRow, make
 
 
 async def store_key(pool: Pool, stream: str, owner: str = "agent-1") -> None:
-    """Put a session's key into the vault."""
+    """Store a session's key in the vault."""
     async with pool.transaction() as connection:
         await make(connection, [KeyRow(stream=stream, owner=owner, kek="k", wrapped=b"w" * 40)])

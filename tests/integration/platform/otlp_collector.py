@@ -1,4 +1,4 @@
-"""A collector of traces that keeps what it is sent (OTLP over HTTP, protobuf)."""
+"""A collector that keeps the traces that it receives (OTLP over HTTP, protobuf)."""
 
 import threading
 import time
@@ -12,7 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """A span as it arrived; ids in hex."""
+    """A received span; ids in hex."""
 
     service: str
     name: str
@@ -25,17 +25,17 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Collector:
-    """What came in so far."""
+    """The spans received so far."""
 
     def __init__(self) -> None:
         self.spans: list[Seen] = []
         self.sent: list[bytes] = []
-        """What the spans came in: their events, too, and whatever else an exporter adds."""
+        """The request bodies, which also contain events of spans and other data of the exporter."""
         self._port = 0
 
     @property
     def url(self) -> str:
-        """What goes into OTEL_EXPORTER_OTLP_ENDPOINT."""
+        """The value of OTEL_EXPORTER_OTLP_ENDPOINT."""
         return f"http://127.0.0.1:{self._port}"
 
     def take(self, body: bytes) -> None:
@@ -56,7 +56,7 @@ class Collector:
                         span.end_time_unix_nano,
                         attributes,
                     )
-                    if seen not in self.spans:  # sent again by who was answered too late
+                    if seen not in self.spans:  # a service sends a span again if the answer comes too late
                         self.spans.append(seen)
 
     def of(self, trace: str) -> list[Seen]:
@@ -70,7 +70,7 @@ class Collector:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take spans inside, and refuse every connection after; the next time on the same port."""
+        """Accept spans within the context and refuse all connections after it. The next context uses the same port."""
         collector = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -81,7 +81,7 @@ class Collector:
                 self.end_headers()
 
             def log_message(self, *_: Any) -> None:
-                """Say nothing."""
+                """Log nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
         self._port = server.server_address[1]

@@ -1,4 +1,4 @@
-"""A further process beside those of an `up`, made as it makes its own."""
+"""A further service process for an `up`, started in the same way as its own."""
 
 import signal
 import subprocess
@@ -16,9 +16,9 @@ SECONDS = 90
 
 
 class Replica:
-    """Runs a module with the environment of one of the `up`'s processes, on a port of its own; inside it is ready.
+    """Runs a module with the environment of one of the `up`'s processes, on another port; ready within the context.
 
-    `port` names the variable of that port.
+    `port` names the environment variable of that port.
     """
 
     def __init__(self, stack: Stack, like: str, module: str, port: str, **environment: str) -> None:
@@ -39,7 +39,7 @@ class Replica:
         assert not ended, f"it ended by itself: {self.log.read_text()[-4000:]}"
 
     def roll(self) -> None:
-        """Replace it as a rollout does."""
+        """Replace the process as a rollout does."""
         assert self._stop() == 0, self.log.read_text()[-2000:]
         self._start()
 

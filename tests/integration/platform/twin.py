@@ -1,7 +1,7 @@
-"""One of two games that differ in a secret alone, as everybody is told of it who may not know the secret.
+"""One of two games that differ only in a secret, as seen by everyone who may not know the secret.
 
-What differs between any two games is made the same before: ids, handles, times, hashes, what was drawn, who got which
-role. Sizes are those of the bytes that were sent, less what was made the same.
+Values that differ between any two games are made equal before a comparison: ids, handles, times, hashes, random draws,
+roles. Sizes are those of the sent bytes, without the values that were made equal.
 """
 
 import asyncio
@@ -26,16 +26,16 @@ _DRAWN = (
 
 
 NEW = 2
-"""The version of a game that one agent opened by joining."""
+"""The version of a game after one agent has opened it by joining."""
 
 
 class Twin:
-    """A game of `seats` agents. `labels` are the texts that are this game's alone, and what stands in their place."""
+    """A game of `seats` agents. `labels` maps the texts that only this game has to texts that replace them."""
 
     kind: ClassVar[str]
     seats: ClassVar[int]
     asked: ClassVar[str] = "/api/games/{game}/state"
-    """What others ask to learn of it."""
+    """The route that another agent calls to learn something about the game."""
     own_routes: ClassVar[tuple[str, ...]] = (
         "/api/games/{game}/state",
         "/api/games/{game}/state?at=9",
@@ -71,10 +71,10 @@ class Twin:
         return {"Authorization": f"Bearer {self.agents[seat]['api_key']}"}
 
     async def opened(self) -> None:
-        """Seat everybody and learn what was drawn."""
+        """Seat all agents and find out what was drawn."""
         await self.join(0)
         while (await self.http.get(f"/api/games/{self.game}/state")).json()["version"] > NEW:
-            # Another test left this waiting game: its joins and leaves would be counted in the versions.
+            # Another test left this waiting game; its joins and leaves would change the versions.
             ended = await self.http.post(
                 f"/api/admin/games/{self.game}/end", json={"reason": "not new"}, headers=self.operator
             )
@@ -95,11 +95,11 @@ class Twin:
         return {"a spectator": {}, "another seat": self.key(1)}
 
     async def ask(self) -> httpx.Response:
-        """What another agent asks, and is answered whether or not there is anything to learn."""
+        """Make the call of another agent, which is answered in any case."""
         return await self.http.get(self.asked.format(game=self.game), headers=self.key(1))
 
     async def told(self) -> dict[str, str]:
-        """Every route that tells others of the game, by its name and who asks: status, headers, size and body."""
+        """The answers of every route that shows the game to others: route and caller → status, headers, size, body."""
         owner, found = self.agents[0]["id"], {}
         for who, headers in self.viewers().items():
             for route in self.own_routes:
@@ -110,7 +110,7 @@ class Twin:
         return found
 
     async def feed(self, url: str, headers: dict[str, str]) -> str:
-        """The events of a feed up to the newest there is."""
+        """The events of a feed up to the newest one."""
         version = (await self.http.get(f"/api/games/{self.game}/state")).json()["version"]
         lines = []
         async with self.http.stream("GET", url, headers=headers) as answer:
@@ -142,7 +142,7 @@ class Twin:
         return text
 
     def sorted_by_role(self, value: Any) -> str:
-        """JSON in one order: who sits where is drawn, too."""
+        """JSON with lists in one order, because the seats are drawn, too."""
         return json.dumps(self._sorted(value), ensure_ascii=False)
 
     def _sorted(self, value: Any) -> Any:
@@ -157,7 +157,7 @@ class Twin:
         return value
 
     def _joined(self, items: list[Any]) -> list[Any]:
-        """Who sat down, whatever the order."""
+        """The seated agents, independent of their order."""
         joined = [{**item, "version": 0} for item in items if _tells_of_joining(item)]
         return sorted(joined, key=self._named)
 
@@ -174,7 +174,7 @@ def _others(items: list[Any]) -> list[Any]:
 
 
 class OxTwin(Twin):
-    """Seat 0 has chosen: its choice and comment are secret until all have."""
+    """Seat 0 has chosen; its choice and comment are secret until all have chosen."""
 
     kind, seats = "ox", 5
 
@@ -184,13 +184,13 @@ class OxTwin(Twin):
         self.labels[state["question"]] = "QUESTION"
 
     async def hides(self, secret: Any) -> str:
-        """What whoever acts is answered."""
+        """The answer to the agent that acts."""
         choice, comment = secret
         return self.plain(await self.act(0, {"type": "first_choice", "choice": choice, "comment": comment}))
 
 
 class TrialTwin(Twin):
-    """A juror has voted: its vote is secret until all three have."""
+    """A juror has voted; its vote is secret until all three have voted."""
 
     kind, seats = "trial", 6
     own_routes = tuple(route.replace("at=9", "at=30") for route in Twin.own_routes)
@@ -233,7 +233,7 @@ class SpeechTwin(TrialTwin):
         "/api/games/{game}/state?at=40", "/oembed?url=http://localhost/watch/{game}", "/agents/{owner}",
         "/watch/{game}/picture.png?v=40",
     )  # fmt: skip
-    """Logs and pages have seats in the order that was drawn; they follow from these."""
+    """Logs and pages are left out: they have seats in the drawn order, and they follow from these."""
 
     async def hides(self, secret: Any) -> str:
         state = (await self.http.get(f"/api/games/{self.game}/state")).json()
@@ -253,7 +253,7 @@ class SpeechTwin(TrialTwin):
         return str(version)
 
     def plain(self, answer: httpx.Response) -> str:
-        if "png" in answer.headers["content-type"]:  # it has no text that could be made the same
+        if "png" in answer.headers["content-type"]:  # a picture has no text that could be made equal
             return str(answer.status_code)
         return super().plain(answer)
 
@@ -300,7 +300,7 @@ class SessionTwin(Twin):
         return found
 
     async def opened_file(self) -> str:
-        """The token of the address of a file, which was opened."""
+        """Open the address of a file and return its token."""
         asked = {"path": f"{self.path}/{self.game}/{self.file}"}
         made = await self.http.post("/api/files", json=asked, headers=self.key(0))
         url = str(made.raise_for_status().json()["url"])
@@ -320,7 +320,7 @@ class SessionTwin(Twin):
 
 
 class LegalTwin(SessionTwin):
-    """Facts were told, and the models have taken them up."""
+    """Facts were entered, and the models have used them."""
 
     kind, path, routes = "legal", "/api/sessions", ("", "/report", "/stream")
     file = "report?format=pdf"
@@ -342,7 +342,7 @@ class LegalTwin(SessionTwin):
 
 
 class JuryTwin(SessionTwin):
-    """A juror was talked to, and has answered."""
+    """A person has written to a juror, which has answered."""
 
     kind, path = "jury", "/api/jury/sessions"
     file = "transcript?format=md"
@@ -351,7 +351,7 @@ class JuryTwin(SessionTwin):
     opening: ClassVar[dict[str, Any]] = {"language": "en"}
 
     def same(self, text: str) -> str:
-        # How many events an answer takes is drawn with the session's seed.
+        # The number of events of an answer is drawn with the session's seed.
         return re.sub(r'"version": ?\d+', '"version": DRAWN', super().same(text))
 
     async def hides(self, secret: str) -> str:
@@ -364,7 +364,7 @@ class JuryTwin(SessionTwin):
 
 
 async def told_in_sessions(stack: Stack, said: str) -> set[str]:
-    """Sessions in which somebody told what is nobody else's business, on to where models have answered it."""
+    """Open sessions in which a person enters a secret text, and play them until models have answered it."""
     secrets = set()
     for kind in (LegalTwin, JuryTwin):
         async with kind(stack) as twin:

@@ -71,7 +71,7 @@ class Field:
             await client.join_tournament(tournament)
 
     def holds(self, last_round: int, until: asyncio.Future[Any]) -> None:
-        """Have the first bot act in the last round only once something is done: the tournament lasts until then."""
+        """Let the first bot act in the last round only after `until` is done, so that the tournament lasts as long."""
         bot = self.bots[0]
 
         async def held(turn: Turn) -> Any:
@@ -111,7 +111,7 @@ def until(true: Callable[[], Any], seconds: float = SECONDS) -> Any:
 
 
 def check(view: TournamentView, rounds: int) -> None:
-    """No entrant sits in two games of a round, and none is left out of one."""
+    """Check that each entrant has exactly one game in each round."""
     everybody = sorted(entrant.id for entrant in view.entrants)
     assert (view.state, len(view.rounds)) == ("ended", rounds)
     for each in view.rounds:

@@ -1,4 +1,4 @@
-"""One `up` for the audit, whose bounds on places are small enough to reach."""
+"""One `up` for the audit, with limits that are small enough to reach."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ PLACES = 6
 SESSIONS = 3
 CONNECTIONS = 60
 RATE = 200
-"""Requests a minute and key."""
+"""Requests per minute and key."""
 
 
 @pytest.fixture(scope="package")
@@ -30,7 +30,7 @@ def audited() -> Iterator[Platform]:
 
 @pytest.fixture(scope="package", autouse=True)
 def slow(audited: Platform) -> Iterator[dict[str, Slow]]:
-    """Connections that say half of something, opened first: while they are waited for, everything else is tried."""
+    """Connections that send an incomplete request. They are opened first, so that other tests run while they wait."""
     opened = {name: Slow(audited, name) for name in SLOW}
     yield opened
     for one in opened.values():

@@ -1,4 +1,4 @@
-"""Connections on which every byte is chosen, and what the processes behind them cost meanwhile."""
+"""Connections on which the test chooses every byte, and the CPU time and memory of the server processes."""
 
 import os
 import re
@@ -24,7 +24,7 @@ SLOW = {
     "nothing": ("gateway", b"", IDLE_SECONDS),
     "nothing of a watcher": ("spectator", b"", IDLE_SECONDS),
 }
-"""What is said to which server, and how many seconds it waits for more."""
+"""Name → server, incomplete request, and the seconds for which the server waits for more."""
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -42,7 +42,7 @@ def process(platform: Platform, server: str) -> int:
 
 
 class Wire:
-    """One connection. Each `source` is an address of its own to a server that counts by address."""
+    """One connection. To a server that counts by address, each `source` is a different address."""
 
     def __init__(self, to: tuple[str, int], sent: bytes = b"", source: str = "127.0.0.1") -> None:
         self._socket = socket.create_connection(to, timeout=SECONDS, source_address=(source, 0))
@@ -60,27 +60,27 @@ class Wire:
         self._socket.close()
 
     def write(self, sent: bytes) -> bool:
-        """Whether the other end, or the kernel for it, took all of it."""
+        """Send bytes; return whether the other end, or its kernel, accepted all of them."""
         with suppress(ConnectionError):
             self._socket.sendall(sent)
             return True
         return False
 
     def pour(self, piece: bytes, most: int) -> int:
-        """Send a piece again and again until the other end has enough; gives how many bytes went."""
+        """Send a piece repeatedly until the other end accepts no more; return the number of bytes sent."""
         sent = 0
         while sent < most and self.write(piece):
             sent += len(piece)
         return sent
 
     def read(self) -> bytes:
-        """What came next; b"" at the end."""
+        """The next bytes; b"" at the end."""
         with suppress(ConnectionError):
             return self._socket.recv(65_536)
         return b""
 
     def answer(self) -> bytes:
-        """One answer of a known length."""
+        """Read one answer that has a Content-Length."""
         got = b""
         while b"\r\n\r\n" not in got and (more := self.read()):
             got += more
@@ -91,7 +91,7 @@ class Wire:
         return head + b"\r\n\r\n" + body
 
     def rest(self) -> bytes:
-        """Everything up to the end."""
+        """Read everything up to the end of the connection."""
         got = b""
         while more := self.read():
             got += more
@@ -108,7 +108,7 @@ class Wire:
 
 
 class Slow:
-    """A connection that says half of something, and when it did."""
+    """A connection with an incomplete request, and the time at which it was sent."""
 
     def __init__(self, platform: Platform, what: str) -> None:
         server, said, self.patience = SLOW[what]
@@ -128,7 +128,7 @@ def statuses(answer: bytes) -> list[int]:
 
 
 def _peak(pid: int) -> int:
-    """The most that a process has ever held."""
+    """The peak memory of a process."""
     found = re.search(r"^VmHWM:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text("ascii"), re.MULTILINE)
     assert found
     return int(found[1]) * 1024
@@ -142,6 +142,6 @@ def grows_by_less_than(most: int, pid: int) -> Iterator[None]:
 
 
 def processor_seconds(pid: int) -> float:
-    """What a process has taken so far."""
+    """The CPU seconds of a process so far."""
     fields = Path(f"/proc/{pid}/stat").read_text("ascii").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / _TICKS
