@@ -27,6 +27,10 @@ _SHARING: Final = (sharing.ASK, sharing.TAKE_BACK, sharing.PAGE)
 
 R = TypeVar("R", bound=msgspec.Struct)
 OPERATOR: Final = "operator"
+_OPERATOR_ONLY: Final = Refused(Code.OPERATOR_ONLY, "Only the operator may use experiments. Send the operator key.")
+NO_EXPERIMENT: Final = Refused(
+    Code.NOT_FOUND, "This experiment does not exist. List experiments with GET /api/agora/experiments."
+)
 _DRY: Final = (1, "1", True, "true")
 
 
@@ -96,18 +100,18 @@ class ExperimentApi(GameApi[State]):
     def command(self, state: State, request: ApiRequest) -> Command | Refused | None:
         """The command of a call that changes something; a plan is opened by its examiner."""
         if not request.operator:
-            return _operator_only()
-        return _COMMANDS[request.route](request, self._catalogue) if state.version else unknown()
+            return _OPERATOR_ONLY
+        return _COMMANDS[request.route](request, self._catalogue) if state.version else NO_EXPERIMENT
 
     @override
     def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if request.route in _SHARING:
             return _shareable(state, request)
-        return self._of_the_operator(state, request) if request.operator else _operator_only()
+        return self._of_the_operator(state, request) if request.operator else _OPERATOR_ONLY
 
     def _of_the_operator(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if not state.version:
-            return unknown()
+            return NO_EXPERIMENT
         if request.route == routes.FORK.name:
             return _forked(state, request)
         if request.route in _CODED:
@@ -119,7 +123,7 @@ class ExperimentApi(GameApi[State]):
     @override
     def many(self, states: Sequence[State | ErasedSession], request: ApiRequest) -> ApiReply | Refused:
         if not request.operator:
-            return _operator_only()
+            return _OPERATOR_ONLY
         return ApiReply(
             Experiments(tuple(views.line(state) for state in states if not isinstance(state, ErasedSession)))
         )
@@ -136,7 +140,7 @@ def with_files(body: object) -> tuple[object, dict[str, object]]:
 def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:
     """For anyone but its operator, the experiment does not exist."""
     if not request.operator or not state.version:
-        return unknown()
+        return NO_EXPERIMENT
     read = _body(NoFields, request.body)
     return read if isinstance(read, Refused) else ApiReply(sharing.ShareTerms())
 
@@ -152,11 +156,3 @@ def _forked(state: State, request: ApiRequest) -> ApiReply:
 def is_dry(request: ApiRequest) -> bool:
     """Whether a plan is only to be previewed."""
     return request.query.get("dry") in _DRY
-
-
-def _operator_only() -> Refused:
-    return Refused(Code.OPERATOR_ONLY, "Only the operator may use experiments. Send the operator key.")
-
-
-def unknown() -> Refused:
-    return Refused(Code.NOT_FOUND, "This experiment does not exist. List experiments with GET /api/agora/experiments.")

@@ -37,40 +37,35 @@ def growing(plan: Plan, held: Mapping[str, int], intervals: Intervals) -> tuple[
     `held` is cell → runs it has; `intervals` is cell → low and high end as decimal strings.
     """
     adaptive = plan.adaptive
-    if adaptive is None:
-        return ()
     return tuple(
         cell
         for cell in growing_cells(plan)
-        if held.get(cell.name, 0) < adaptive.max_runs and not _narrow(intervals.get(cell.name), adaptive.width)
+        if adaptive
+        and held.get(cell.name, 0) < adaptive.max_runs
+        and not _narrow(intervals.get(cell.name), adaptive.width)
     )
 
 
+def _narrow(interval: tuple[str, str] | None, width: str) -> bool:
+    return interval is not None and Decimal(interval[1]) - Decimal(interval[0]) <= Decimal(width)
+
+
 def take(state: State, command: commands.Look) -> Decision:
-    if state.ended or not effects.look_is_due(state) or command.effect_id != effects.look_effect(state):
+    plan, held, number = state.plan, state.held(), len(state.looks) + 1
+    due = effects.look_is_due(state) and command.effect_id == effects.look_effect(state)
+    if plan is None or state.ended or not due:
         return Accepted()
     looked = Looked(
-        number=len(state.looks) + 1,
+        number=number,
         by=command.by[:BY_CHARS],
         measure=command.measure[:BY_CHARS],
         intervals={cell: ends for cell, ends in command.intervals.items() if ends is not None},
         adaptive=True,
         finished=len(effects.ended_of_matrix(state)),
     )
-    return Accepted((looked, *_additions(state, command, looked.number)))
-
-
-def _additions(state: State, command: commands.Look, look: int) -> tuple[RunAdded, ...]:
-    plan, held = state.plan, state.held()
-    if plan is None:
-        return ()
     grow = growing(plan, held, command.intervals)[: RUNS - len(state.runs)]
     specs = (matrix.spec(plan, state.game_id, cell, held[cell.name] + 1) for cell in grow)
-    return tuple(RunAdded(look=look, planned=preregistration.planned_run(spec)) for spec in specs)
-
-
-def _narrow(interval: tuple[str, str] | None, width: str) -> bool:
-    return interval is not None and Decimal(interval[1]) - Decimal(interval[0]) <= Decimal(width)
+    return Accepted((looked, *(RunAdded(look=number, planned=preregistration.planned_run(spec)) for spec in specs)))
 
 
 _LOOKS: Final = 2000

@@ -12,7 +12,7 @@ from playmolt_schemas.copying import copied
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument import definitions
 from playmolt_schemas.stored.agora.experiment import PinnedModel, PinnedTest, Pins, PlannedRun, Preregistered
-from playmolt_schemas.stored.agora.plan import Plan, Square
+from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import RunSpec
 from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.text import decimal_text
@@ -74,7 +74,8 @@ def planned_run(spec: RunSpec) -> PlannedRun:
 
 
 def preregistered(experiment: str, operator: str, found: ExaminedPlan, catalogue: Catalogue) -> Preregistered:
-    plan, folder = found.plan, found.folder
+    plan, folder, preview = found.plan, found.folder, found.preview
+    claims = {hypothesis.test: hypothesis.claim for hypothesis in plans.hypotheses(plan)}
     return copied(
         Preregistered,
         found,
@@ -85,27 +86,18 @@ def preregistered(experiment: str, operator: str, found: ExaminedPlan, catalogue
         plan_hash=digest(plan),
         text_hash=hashlib.sha256(found.text.encode()).hexdigest(),
         models=pinned_models(plan, catalogue),
-        tests=_tests(plan, found.preview),
-        squares=tuple(_without_margins(square) for square in found.preview.squares),
+        tests=tuple(
+            copied(PinnedTest, test, p_min=test.p_exact, claim=claims.get(test.test, "")) for test in preview.tests
+        ),
+        # Margins follow from the seats, and of many runs they would fill the record.
+        squares=tuple(msgspec.structs.replace(square, margins={}) for square in preview.squares),
         runs=tuple(planned_run(spec) for spec in matrix.specs(plan, experiment, folder.rooms)),
         exclusions=EXCLUSIONS,
         stopping_rule=stopping_rule(plan),
-        warnings=found.preview.warnings,
+        warnings=preview.warnings,
         pins=pins(plan),
         folder=folder.folder,
         rooms=folder.rooms,
-    )
-
-
-def _without_margins(square: Square) -> Square:
-    """They follow from the seats, and of many runs they would fill the record."""
-    return msgspec.structs.replace(square, margins={})
-
-
-def _tests(plan: Plan, preview: Preview) -> tuple[PinnedTest, ...]:
-    claims = {hypothesis.test: hypothesis.claim for hypothesis in plans.hypotheses(plan)}
-    return tuple(
-        copied(PinnedTest, test, p_min=test.p_exact, claim=claims.get(test.test, "")) for test in preview.tests
     )
 
 

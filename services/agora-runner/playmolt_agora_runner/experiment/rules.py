@@ -1,6 +1,6 @@
 """An experiment: a plan is preregistered, its runs are opened, what they take is counted, deviations are recorded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -18,7 +18,6 @@ from playmolt_schemas.stored.agora.experiment import (
     Deviation,
     ExperimentAborted,
     ExperimentFinished,
-    PinnedModel,
     Resumed,
     Stopped,
 )
@@ -30,14 +29,13 @@ from typing_extensions import override
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.experiment import coding, commands, effects, forking, looks, run_reports
 from playmolt_agora_runner.experiment.preregistration import RULES_VERSION
-from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, FOLDS, State, game_over, invalid
+from playmolt_agora_runner.experiment.state import BY_CHARS, FOLDS, State, game_over, invalid
 from playmolt_agora_runner.turn import texts
 
 _WHILE_GOING: Final = frozenset((commands.Stop, commands.Resume, EndGame))
 _UNLESS_ENDED: Final = frozenset((commands.StartJudge, commands.StopJudge, commands.TakeSheet, commands.ForkRun))
 """What an operator may ask of a finished experiment as well."""
 _UNSTORABLE: Final = invalid("reason", "contains NUL or a lone surrogate")
-_OTHERWISE: Final = "the runner's version differs from the locked one"
 
 
 class Experiment(Game[State]):
@@ -64,7 +62,7 @@ class Experiment(Game[State]):
                 commands.Stop: _stop,
                 commands.Resume: _resume,
                 commands.ReportRunWithoutResult: run_reports.run_without_result,
-                commands.Compare: _compare,
+                commands.Compare: run_reports.compare,
                 commands.Look: looks.take,
                 commands.SeePcs: looks.see,
                 commands.ForkRun: forking.fork,
@@ -161,37 +159,6 @@ def _resume(state: State, command: commands.Resume) -> Decision:
 
 def _note(reason: str) -> str:
     return trimmed(reason)[:NOTE_CHARS]
-
-
-def _compare(state: State, command: commands.Compare) -> Decision:
-    if state.over or len(state.deviations) >= DEVIATIONS_MOST:
-        return Accepted()
-    recorded = {line.field: line.after for line in state.deviations}
-    found: list[Deviation] = []
-    for field, preregistered, now in _compared(state, command):
-        before = recorded.get(field, preregistered)
-        if now != before:
-            number = len(state.deviations) + len(found) + 1
-            found.append(
-                Deviation(
-                    number=number, by=command.by[:BY_CHARS], field=field, before=before[:NOTE_CHARS],
-                    after=now[:NOTE_CHARS], reason=_OTHERWISE,
-                )
-            )  # fmt: skip
-    return Accepted(tuple(found))
-
-
-def _compared(state: State, command: commands.Compare) -> Iterator[tuple[str, str, str]]:
-    """Yield field, value as preregistered and value now. A model that the runner does not have plays nothing."""
-    yield "stimuli", state.pins.stimuli, command.pins.stimuli
-    yield "stage1", state.pins.stage1, command.pins.stage1
-    now = {model.alias: model for model in command.models}
-    for model in state.models:
-        yield f"models.{model.alias}", _model_text(model), _model_text(now.get(model.alias, model))
-
-
-def _model_text(model: PinnedModel) -> str:
-    return canonical_json(model).decode()
 
 
 def _submit_batch(state: State, command: commands.SubmitBatch) -> Decision:

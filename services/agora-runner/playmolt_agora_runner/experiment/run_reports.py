@@ -1,14 +1,16 @@
 """What workers report of an experiment's runs: opened, under way, ended, refused, aborted."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
+from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.copying import copied
 from playmolt_schemas.stored.agora.experiment import (
     ANSWERED,
     ActsCounted,
     Deviation,
+    PinnedModel,
     RunFinished,
     RunProgressed,
     RunStarted,
@@ -16,9 +18,10 @@ from playmolt_schemas.stored.agora.experiment import (
 from playmolt_schemas.stored.agora.plan import NOTE_CHARS, Noticed, Spent
 
 from playmolt_agora_runner.experiment import commands, looks
-from playmolt_agora_runner.experiment.state import DEVIATIONS_MOST, Run, State, no_run
+from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, Run, State, no_run
 
 _ANOTHER: Final = "another model answered than the one requested"
+_OTHERWISE: Final = "the runner's version differs from the locked one"
 
 
 def run_opened(state: State, command: commands.ReportRunOpened) -> Decision:
@@ -83,16 +86,42 @@ def _other_models(state: State, noticed: Noticed) -> tuple[Deviation, ...]:
     """Another model answered than was asked: a deviation once, counted with the runs."""
     known = {(line.field, line.after) for line in state.deviations}
     asked = {model.alias: model.model for model in state.models}
-    found = [
+    found = (
         (f"{ANSWERED}{alias}", asked.get(alias, alias), other[:NOTE_CHARS])
         for alias, others in noticed.answered.items()
         for other in others
+    )
+    return _deviations(state, "runner", _ANOTHER, [each for each in found if (each[0], each[2]) not in known])
+
+
+def compare(state: State, command: commands.Compare) -> Decision:
+    """A model that the runner does not have plays nothing."""
+    if state.over:
+        return Accepted()
+    now = {model.alias: model for model in command.models}
+    compared = [
+        ("stimuli", state.pins.stimuli, command.pins.stimuli),
+        ("stage1", state.pins.stage1, command.pins.stage1),
+        *((f"models.{each.alias}", _text(each), _text(now.get(each.alias, each))) for each in state.models),
     ]
-    new = [each for each in found if (each[0], each[2]) not in known]
-    room = DEVIATIONS_MOST - len(state.deviations)
+    recorded = {line.field: line.after for line in state.deviations}
+    changes = [(field, recorded.get(field, locked), after) for field, locked, after in compared]
+    changed = [each for each in changes if each[1] != each[2]]
+    return Accepted(_deviations(state, command.by[:BY_CHARS], _OTHERWISE, changed))
+
+
+def _text(model: PinnedModel) -> str:
+    return canonical_json(model).decode()
+
+
+def _deviations(state: State, by: str, reason: str, changes: Sequence[tuple[str, str, str]]) -> tuple[Deviation, ...]:
+    """A deviation for each change, as field, value before and value after, as long as there is room for more."""
+    first, room = len(state.deviations) + 1, DEVIATIONS_MOST - len(state.deviations)
     return tuple(
-        Deviation(number=number, by="runner", field=field, before=before, after=after, reason=_ANOTHER)
-        for number, (field, before, after) in enumerate(new[:room], len(state.deviations) + 1)
+        Deviation(
+            number=number, by=by, field=field, before=before[:NOTE_CHARS], after=after[:NOTE_CHARS], reason=reason
+        )
+        for number, (field, before, after) in enumerate(changes[:room], first)
     )
 
 

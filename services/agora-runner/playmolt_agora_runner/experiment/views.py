@@ -38,7 +38,7 @@ def experiment(state: State) -> ExperimentState:
         spent=spent,
         tests=tuple(test.test for test in state.tests if test.confirmatory),
         deviations=tuple(_deviation(state, line) for line in state.deviations),
-        prompt_cut=_prompt_cut(state),
+        prompt_cut=dict(sum((Counter(run.noticed.prompt_cut) for run in state.runs), Counter())),
         costs=tuple(cost_lines([(run.cell, run.models) for run in state.runs])),
         pcs_cells=tuple(cell.name for cell in looks.pcs_cells(state.plan)) if state.plan else (),
     )
@@ -77,17 +77,10 @@ def _deviation(state: State, line: DeviationRow) -> DeviationRow:
     return replace(line, count=count)
 
 
-def _prompt_cut(state: State) -> dict[str, int]:
-    counted: Counter[str] = Counter()
-    for run in state.runs:
-        counted.update(run.noticed.prompt_cut)
-    return dict(counted)
-
-
 def _progress(state: State) -> ExperimentProgress:
     return ExperimentProgress(
         runs=len(state.runs),
-        open=sum(run.status == "open" for run in state.runs),
+        open=len(state.open),
         finished=state.finished,
         turns_planned=sum(map(_planned, state.runs)),
     )

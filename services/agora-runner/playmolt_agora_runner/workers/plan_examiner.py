@@ -22,7 +22,7 @@ from playmolt_schemas.agora.plan import EXAMINE_SECONDS, PlanUnderWay
 from playmolt_schemas.codes import MISMATCH, Code, FieldFault
 
 from playmolt_agora_runner.experiment import commands, views
-from playmolt_agora_runner.experiment.api import is_dry, unknown, with_files
+from playmolt_agora_runner.experiment.api import NO_EXPERIMENT, is_dry, with_files
 from playmolt_agora_runner.workers import examination
 from playmolt_agora_runner.workers.examination import ExaminedResult, Findings, refused
 from playmolt_agora_runner.workers.files import PlanFiles
@@ -89,7 +89,7 @@ class PlanExaminer:
         if job.status != 201:
             return ApiReply(job.answer or b"", job.status)
         snapshot = await self._engines["experiment"].committed.snapshot(stream)
-        return unknown() if snapshot is None else ApiReply(views.experiment(snapshot.state), 201)
+        return NO_EXPERIMENT if snapshot is None else ApiReply(views.experiment(snapshot.state), 201)
 
     async def run(self) -> None:
         """Examine plans as long as the process runs."""
