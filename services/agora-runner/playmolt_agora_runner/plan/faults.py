@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from typing import Final
 
@@ -65,10 +65,11 @@ def _phase_faults(plan: Plan, *, rooms_read: bool) -> Iterator[PlanFault]:
         found: PhasePlan | None = getattr(plan.phases, phase)
         if found is None:
             continue
-        yield from twice(f"phases.{phase}.models", found.models or ())
-        yield from twice(f"phases.{phase}.languages", found.languages or ())
-        yield from (PlanFault(f"phases.{phase}.{field}", "is empty") for field in ("models", "languages", "sets")
-                    if getattr(found, field, None) == ())  # fmt: skip
+        for name in ("models", "languages", "sets"):
+            values: Sequence[str] | None = getattr(found, name, None)
+            if values == ():
+                yield PlanFault(f"phases.{phase}.{name}", "is empty")
+            yield from twice(f"phases.{phase}.{name}", values or ())
         rules = worlds.rules(plans.world(phase), plans.overrides(phase, found.rules))
         if isinstance(rules, tuple):
             yield from (PlanFault(f"phases.{phase}.{fault.field}", fault.message, code=fault.code) for fault in rules)
@@ -89,7 +90,6 @@ def _set_faults(plan: Plan) -> Iterator[PlanFault]:
     phase = plan.phases.phase2
     if phase is None or not phase.sets:
         return
-    yield from twice("phases.phase2.sets", phase.sets)
     spoken = phase.languages or plan.languages
     for name in phase.sets:
         if plans.SET_LANGUAGES[name] not in spoken:

@@ -31,7 +31,10 @@ def faults_of(plan: Plan, places: Places = ALL_READ) -> Iterator[PlanFault]:
             if count > 1:
                 yield PlanFault(f"{at}.at", f"names turn {turn} {count} times")
         yield from _kind_faults(plan, interview, at)
-        yield from _text_faults(plan, interview, at)
+        for language in all_languages(plan):
+            if not trimmed(interview.ask.of(language)):
+                message = f"has no text in {language}, a language of the plan"
+                yield PlanFault(f"{at}.ask.{language}", message, code="missing_text")
     for text in texts_of(plan, places):
         yield from (PlanFault(text.field, fault, code="asymmetric") for fault in text.faults())
 
@@ -92,13 +95,6 @@ def _choice_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFa
     if len(set(lengths.values())) > 1:
         counted = ", ".join(f"{count} in {language}" for language, count in lengths.items())
         yield PlanFault(at, f"has {counted}; both languages have equally many", code="asymmetric")
-
-
-def _text_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFault]:
-    for language in all_languages(plan):
-        if not trimmed(interview.ask.of(language)):
-            message = f"has no text in {language}, a language of the plan"
-            yield PlanFault(f"{at}.ask.{language}", message, code="missing_text")
 
 
 def texts_of(plan: Plan, places: Places = ALL_READ) -> Iterator[QuestionText]:

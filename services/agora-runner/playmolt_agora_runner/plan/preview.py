@@ -21,7 +21,7 @@ from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import FaultyParts, placed
 from playmolt_agora_runner.plan import costs, interview_faults, latin_squares, matrix
 from playmolt_agora_runner.plan import plan as plans
-from playmolt_agora_runner.plan.design import PowerOf, design, is_pcs, persona_runs
+from playmolt_agora_runner.plan.design import PowerOf, design, is_pcs
 from playmolt_agora_runner.plan.faults import by_value
 from playmolt_agora_runner.plan.reading import ParsedPlan
 from playmolt_agora_runner.run import opening
@@ -74,9 +74,7 @@ def examined(
         projection,
         name=None if spoilt.any("name") else plan.name,
         plan_hash=digest(plan),
-        runs=sum(row.runs for row in rows) if counted else None,
-        agents=sum(row.agents for row in rows) if counted else None,
-        turns=sum(row.turns for row in rows) if counted else None,
+        **{name: sum(getattr(row, name) for row in rows) if counted else None for name in ("runs", "agents", "turns")},
         scripted=any(is_scripted(model) for model in plans.all_models(plan)),
         exploratory=plan.exploratory,
         matrix=rows,
@@ -214,7 +212,7 @@ def _warnings(
     yield from _cost_warnings(plan, projection)
     yield from _world_warnings(plan)
     yield from _design_warnings(plan, squared)
-    yield from _test_warnings(plan, power)
+    yield from _test_warnings(plan, squared, power)
 
 
 def _status_warnings(plan: Plan) -> Iterator[str]:
@@ -297,16 +295,17 @@ def _design_warnings(plan: Plan, squared: tuple[Square, ...]) -> Iterator[str]:
             yield f"Sets {', '.join(square.sets)} are unbalanced, as allowed: {'; '.join(square.reasons)}."
 
 
-def _test_warnings(plan: Plan, power: Power | None) -> Iterator[str]:
+def _test_warnings(plan: Plan, squared: tuple[Square, ...], power: Power | None) -> Iterator[str]:
     named = {hypothesis.test for hypothesis in plans.hypotheses(plan)}
     level = power.level if power else None
     if level is not None:
+        runs = sum(len(square.runs) * len(square.sets) for square in squared if square.condition == "A")
         yield (
-            f"H2b with {persona_runs(plan)} runs: the observed SD of the slopes must be below {level.sd:.4f} at a mean "
+            f"H2b with {runs} runs: the observed SD of the slopes must be below {level.sd:.4f} at a mean "
             f"of 0; 80 % power needs a true SD of about {level.needed:.3f} (at {level.sd:.4f} it is "
             f"{100 * level.power:.0f} %)."
         )
-    if any(test.startswith("pcs:") for test in named):
+    if any(map(is_pcs, named)):
         yield "PCS is tested per model over its languages; single cells print p unadjusted, as description."
     adaptive = plan.adaptive
     if adaptive is not None:
