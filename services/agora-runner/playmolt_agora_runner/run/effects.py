@@ -59,7 +59,6 @@ class EndOfPause(msgspec.Struct, frozen=True, gc=False):
 class RunReport(msgspec.Struct, frozen=True, gc=False):
     """Payload of `report_run`: all turns are taken; report to the experiment."""
 
-    spec: RunSpec
     outcome: Outcome
 
 
@@ -100,7 +99,7 @@ def _pending(state: RunState) -> tuple[str, str, Payload] | None:
         identifier = _identifier("interview", state, state.turn, agent, interview.id)
         return INTERVIEW, identifier, AgentTurn(state.run, state.turn, agent, interview)
     if state.stage == "finished":
-        return REPORT, _identifier("report", state), RunReport(state.run, "completed" if state.living else "died_out")
+        return REPORT, _identifier("report", state), RunReport("completed" if state.living else "died_out")
     if (actor := state.next_agent) is None:
         return None
     return TURN, _identifier("turn", state, state.turn, actor), AgentTurn(state.run, state.turn, actor)

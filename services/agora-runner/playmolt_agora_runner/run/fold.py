@@ -162,18 +162,8 @@ def _failed(state: RunState, event: TurnFailed, at: datetime) -> Changes:
 
 
 def _taken(state: RunState, record: TurnRecord, at: datetime, *, private: bool = False) -> Changes:
-    whispered = private or record.action == "whisper"
-    act = copied(
-        ActView,
-        record,
-        agent_id=record.agent,
-        target=shown_target(record),
-        location=record.place_before,
-        content=None if whispered or record.content is None else shown(record.content),
-        code=None if record.action is not None else record.parse_code,
-    )
     return {
-        "acts": (*state.acts[1 - ACTS :], act),
+        "acts": (*state.acts[1 - ACTS :], act_view(record, private=private)),
         "acted": state.acted + 1,
         "taken": state.taken + 1,
         "unusable": _unusable(state, record),
@@ -182,7 +172,21 @@ def _taken(state: RunState, record: TurnRecord, at: datetime, *, private: bool =
     }
 
 
-def shown_target(record: TurnRecord) -> str | None:
+def act_view(record: TurnRecord, *, private: bool) -> ActView:
+    """A turn as everybody sees it: without the words of a whisper."""
+    whispered = private or record.action == "whisper"
+    return copied(
+        ActView,
+        record,
+        agent_id=record.agent,
+        target=_shown_target(record),
+        location=record.place_before,
+        content=None if whispered or record.content is None else shown(record.content),
+        code=None if record.action is not None else record.parse_code,
+    )
+
+
+def _shown_target(record: TurnRecord) -> str | None:
     """The target of an act. If its texts are hidden, the target may be one of them, unless the act succeeded on it."""
     named = record.target is None or (record.success and record.action != "build_billboard")
     return WITHHELD if record.raw_reply == WITHHELD and not named else record.target
@@ -218,7 +222,7 @@ def _owed(event: AgentActed, row: Row) -> Consequence | None:
     if event.heard_by and "leak" in row.rules:
         return Consequence(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
     if "billboard" in row.rules:
-        text = named_rules.text_of(shown_target(record), record.content, row)
+        text = named_rules.text_of(_shown_target(record), record.content, row)
         return Consequence(kind="billboard", agent=record.agent, content=text or "")
     if "set_tax" in row.rules and event.value is not None:
         return Consequence(kind="tax", agent=record.agent, value=event.value)

@@ -22,7 +22,7 @@ from playmolt_schemas.game_messages import GameAbortedMessage
 from playmolt_schemas.stored.agora.run import AgentActed, EpochStarted, GameAborted, TurnFailed
 from playmolt_schemas.stored.event import Event
 
-from playmolt_agora_runner.run.fold import shown_target
+from playmolt_agora_runner.run.fold import act_view
 from playmolt_agora_runner.turn import prompts, scenes
 from playmolt_agora_runner.world import world
 from playmolt_agora_runner.world.state import RunState
@@ -40,14 +40,7 @@ def public(event: Event) -> FeedMessage:
         case EpochStarted():
             return EpochStartedMessage(turn=event.turn, residents=len(event.order))
         case AgentActed(record=record):
-            return AgentActedMessage(
-                agent_id=record.agent,
-                action=str(record.action),
-                target=shown_target(record),
-                location=record.place_before,
-                content=None if event.private or record.action == "whisper" else record.content,
-                success=record.success,
-            )
+            return copied(AgentActedMessage, act_view(record, private=event.private))
         case TurnFailed(record=record):
             return AgoraTurnFailedMessage(agent_id=record.agent, code=record.parse_code)
         case GameAborted():

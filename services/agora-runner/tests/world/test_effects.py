@@ -55,7 +55,7 @@ def test_after_the_last_turn_the_run_is_to_be_reported_and_then_it_ends(runs: An
     run.when(commands.EndRun(effect_id=str(effect_id(run.state)))).then()
     run.epoch()
     assert run.effects == ("report_run",)
-    assert run.decider.effects(run.state)[0].payload == RunReport(run.state.spec, "completed")
+    assert run.decider.effects(run.state)[0].payload == RunReport("completed")
     run.when(commands.EndRun(effect_id="0" * 32)).then()
     report = commands.EndRun(effect_id=str(effect_id(run.state)))
     run.when(report).then(like(events.RunEnded))
