@@ -23,7 +23,6 @@ from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.scripted import visitors
 from playmolt_agora_runner.turn import prompts, reply_parser, scenes
-from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world.state import RunState
 
 TURNS: Final = 3
@@ -59,7 +58,8 @@ def _played(spec: RunSpec, texts: Mapping[str, str]) -> Iterator[dict[str, objec
 def _reply(state: RunState, texts: Mapping[str, str]) -> TurnReply:
     scene = dressed(scenes.scene(state, str(state.next_agent)), texts)
     prompt = prompts.render(scene)
-    said = _said(scene, prompt, state)
+    turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=prompt.messages, schema_name="turn"), state.run.seed)
+    said = visitors.character(_ALIAS, scene)(turn).text
     return TurnReply(
         parsed=reply_parser.read(said, scene),
         raw_reply=said,
@@ -72,11 +72,6 @@ def _reply(state: RunState, texts: Mapping[str, str]) -> TurnReply:
         latency_ms=0,
         cache_hit=False,
     )
-
-
-def _said(scene: Scene, prompt: prompts.Prompt, state: RunState) -> str:
-    turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=prompt.messages, schema_name="turn"), state.run.seed)
-    return visitors.character(_ALIAS, scene)(turn).text
 
 
 def tried(plan: Plan | None, folder: PlanFolder, trial: TrialOf) -> PlanFolder:

@@ -14,6 +14,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Action, Language
 
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.turn.spelling import NamedAction
 
 T = TypeVar("T")
 ALIASES: Final[tuple[str, ...]] = (
@@ -72,12 +73,6 @@ class _Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     homes: Mapping[str, tuple[str, ...]]
     ko: Phrases
     en: Phrases
-
-
-class _Choice(msgspec.Struct, frozen=True):
-    action: str
-    target: str | None = None
-    content: str | None = None
 
 
 @cache
@@ -168,35 +163,35 @@ class _Player:
     def answer(self) -> Said:
         slip, choice = _slip(self._profile, self._turn), self._choice()
         if slip == "invalid":
-            choice = _Choice(self._one("invalid"), choice.target, choice.content)
+            choice = NamedAction(self._one("invalid"), choice.target, choice.content)
         if slip == "respelt":
             choice = self._respelt(choice)
         reply = {"thought": self._thought(choice), **msgspec.structs.asdict(choice)}
         return in_form(self._profile, self._turn, reply, self._scene.language)
 
-    def _choice(self) -> _Choice:
+    def _choice(self) -> NamedAction:
         if self._persona == "architect" and self._scene.phase != "phase2" and self._draw("skill", 100) < _SKILL_PERCENT:
             return self._skill()
         action = weighted(self._turn, ACTIONS, [self._weight(action) for action in ACTIONS])
         match action:
             case "speak":
-                return _Choice(action, None, self._said())
+                return NamedAction(action, None, self._said())
             case "whisper":
-                return _Choice(action, self._somebody(), self._said())
+                return NamedAction(action, self._somebody(), self._said())
             case "support":
-                return _Choice(action, self._somebody())
+                return NamedAction(action, self._somebody())
             case "move":
-                return _Choice(action, self._goal())
-        return _Choice(action)
+                return NamedAction(action, self._goal())
+        return NamedAction(action)
 
-    def _skill(self) -> _Choice:
+    def _skill(self) -> NamedAction:
         skill = SKILLS[self._draw("which skill", len(SKILLS))]
         match skill:
             case "build_billboard":
-                return _Choice(skill, None, self._said())
+                return NamedAction(skill, None, self._said())
             case "adjust_tax":
-                return _Choice(skill, None, str(5 * self._draw("rate", 7)))
-        return _Choice(skill, self._somebody(), str(1 + self._draw("amount", 9)))
+                return NamedAction(skill, None, str(5 * self._draw("rate", 7)))
+        return NamedAction(skill, self._somebody(), str(1 + self._draw("amount", 9)))
 
     def _weight(self, action: Action) -> int:
         """An action's weight, 10,000 for indifference; never 0, so that every act can happen."""
@@ -254,7 +249,7 @@ class _Player:
         phrases = self._words.marks[persona] if persona is not None and marked else self._words.words
         return phrases[self._draw("words", len(phrases))]
 
-    def _thought(self, choice: _Choice) -> str:
+    def _thought(self, choice: NamedAction) -> str:
         """Name an aim that mostly fits the act."""
         serving = choice.action == "trade" or (choice.action == "move" and choice.target == _MARKET)
         chance = self._draw("aim", 100)
@@ -271,10 +266,10 @@ class _Player:
         odds = {"stage1": 100, "phase1": 50, "phase2": 5}[self._scene.phase]
         return "survival" if self._draw("fear", 100) < odds else "plain"
 
-    def _respelt(self, choice: _Choice) -> _Choice:
+    def _respelt(self, choice: NamedAction) -> NamedAction:
         if choice.target is not None:
-            return _Choice(f"{choice.action}|{choice.target}", None, choice.content)
-        return _Choice(f" {choice.action.upper()} ", None, choice.content)
+            return NamedAction(f"{choice.action}|{choice.target}", None, choice.content)
+        return NamedAction(f" {choice.action.upper()} ", None, choice.content)
 
     def _one(self, name: str) -> str:
         phrases: Sequence[str] = getattr(self._words, name)

@@ -238,26 +238,24 @@ class _Writer:
         gini = Decimal(self._scene.gini or "0")
         return self._own.inequality["wide" if gini >= _WIDE else "uneven" if gini >= _UNEVEN else "even"]
 
+    def _section(self, rule: str, name: str, slots: Slots) -> str:
+        """A section of the prompt; empty where the world's rule of texts leaves it out."""
+        return fill(self._own.sections[name], slots) if self._rules["texts"][rule] else ""
+
     def goal(self) -> str:
-        return self._own.sections["goal"] if self._rules["texts"]["macro"] else ""
+        return self._section("macro", "goal", {})
 
     def energy_status(self) -> str:
-        if not self._rules["texts"]["status"]:
-            return ""
-        return fill(self._own.sections["status"], {"status": self._own.status[self._band()]})
+        return self._section("status", "status", {"status": self._own.status[self._band()]})
 
     def survival_sections(self) -> str:
-        if not self._rules["texts"]["status"]:
-            return ""
         warning = fill(self._own.warnings[self._band()], {"energy": self._energy()})
-        return fill(self._own.sections["survival"], {"warning": warning, "crisis": self._crisis()})
+        return self._section("status", "survival", {"warning": warning, "crisis": self._crisis()})
 
     def reminder_section(self) -> str:
-        if not self._rules["texts"]["reminder"]:
-            return ""
         sharp = self._energy() <= _SHARP and self._scene.place == "market"
         reminder = fill(self._own.reminder["sharp" if sharp else "usual"], {"energy": self._energy()})
-        return fill(self._own.sections["reminder"], {"reminder": reminder})
+        return self._section("reminder", "reminder", {"reminder": reminder})
 
     def _energy(self) -> int:
         return self._scene.energy or 0

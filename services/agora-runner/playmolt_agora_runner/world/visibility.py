@@ -98,13 +98,12 @@ def _acted(state: RunState, event: AgentActed) -> list[Witnessed]:
         return []
     heard = {record.agent, *hearing(state, record, row)}
     audience = tuple(name for name in state.living if name in heard)
-    witnessed = _witnessed(state, row.observed, _values(row, event), audience)
+    seen, _ = _witnessed(state, row.observed, _values(row, event), audience)
     if "feedback" in row.rules:
         others = tuple(name for name in audience if name != record.agent)
-        answer = _witnessed(state, "feedback", {"action": record.action}, (record.agent,))
-        return [(witnessed[0], others), answer]
+        return [(seen, others), _witnessed(state, "feedback", {"action": record.action}, (record.agent,))]
     # An utterance has its weight.
-    return [(replace(witnessed[0], weight=event.weight), audience)] if row.does in ("say", "whisper") else [witnessed]
+    return [(replace(seen, weight=event.weight) if row.does in ("say", "whisper") else seen, audience)]
 
 
 def _values(row: Row, event: AgentActed) -> dict[str, object]:

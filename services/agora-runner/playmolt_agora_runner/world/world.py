@@ -101,14 +101,12 @@ def of(state: RunState) -> World:
 
 def made(rules: Rules, base: PhaseName) -> World:
     """The world of these rules; `base` is the shipped world that they are, or are like. Kept as long as it is used."""
-    known = _made.get(id(rules))
-    if known is not None and known[0] is rules:
-        return known[1]
-    if len(_made) >= _KEPT:
-        _made.popitem(last=False)
-    found = _of_stored(canonical_json(rules), base)
-    _made[id(rules)] = (rules, found)
-    return found
+    known = _made.get(id(rules))  # rules that are kept keep their id
+    if known is None:
+        if len(_made) >= _KEPT:
+            _made.popitem(last=False)
+        known = _made[id(rules)] = (rules, _of_stored(canonical_json(rules), base))
+    return known[1]
 
 
 @lru_cache(maxsize=64)
