@@ -1,4 +1,4 @@
-"""A log in memory that holds O/X games, sealed as an engine seals them; a folder for servers."""
+"""A log in memory with O/X games, chained as an engine chains them, and a folder for servers."""
 
 import functools
 import tempfile
@@ -22,7 +22,7 @@ Store = Callable[..., Awaitable[None]]
 
 
 class Writer:
-    """Decides commands of one game and appends what they lead to."""
+    """Decides commands of one game and appends the resulting events."""
 
     def __init__(self, log: EventLog, stream: str) -> None:
         self._log, self._stream = log, stream
@@ -75,7 +75,7 @@ async def _play(log: EventLog, stream: str, *, ended: bool) -> None:
 
 @pytest.fixture(scope="session")
 def play() -> Store:
-    """Stores a game of two choices in a log; `ended` by the operator."""
+    """Stores a game with two choices in a log; with `ended`, the operator has ended it."""
     return _play
 
 
@@ -86,15 +86,15 @@ def log() -> MemoryLog:
 
 @pytest.fixture
 def store(log: MemoryLog) -> Store:
-    """Stores a game as `play` does, in `log`."""
+    """Stores a game in `log`, as `play` does."""
     return functools.partial(_play, log)
 
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that Postgres can use, which does not run as root; pytest's own are closed to others.
+    """A folder that Postgres can use, which does not run as root and cannot enter pytest's folders.
 
-    From one of those root's Postgres would settle in a folder that all tests on the machine share.
+    With one of those, a Postgres of root would use a folder that all tests on the machine share.
     """
     with tempfile.TemporaryDirectory(prefix="playmolt-test-", ignore_cleanup_errors=True) as name:
         folder = Path(name)

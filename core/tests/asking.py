@@ -1,4 +1,4 @@
-"""The smallest game with calls of its own, for tests of the engine: its owner asks, a worker answers."""
+"""The smallest game with its own API, for tests of the engine: its owner asks, a worker answers."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -75,7 +75,7 @@ class Talk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def successor_of(session: str) -> str:
-    """Another id than the session's own, whatever that ends in."""
+    """An id that differs from the session's own."""
     return session[:-1] + ("1" if session.endswith("0") else "0")
 
 
@@ -124,7 +124,7 @@ def _effect_id(state: Talk) -> str | None:
 
 
 class Asking(Game[Talk]):
-    """A session, private to who opened it."""
+    """A session that is private to the agent who opened it."""
 
     game = "jury"
     rules_version = 1

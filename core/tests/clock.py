@@ -1,10 +1,10 @@
-"""A clock that a test moves on, for what memory counts by a clock of its own."""
+"""A clock that a test can advance, for implementations in memory that use their own clock."""
 
 import time
 
 
 class Clock:
-    """Runs like any other; what has to pass without anything happening passes at once."""
+    """Runs like any other clock, but a test can skip time in which nothing happens."""
 
     def __init__(self) -> None:
         self._ahead = 0.0

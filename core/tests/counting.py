@@ -1,4 +1,4 @@
-"""The smallest game there is, for tests of the engine: two seats, numbers are added until ten is reached."""
+"""The smallest possible game, for tests of the engine: two seats add numbers until the sum is ten."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta

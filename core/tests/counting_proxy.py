@@ -1,6 +1,6 @@
-"""An HTTP proxy that counts what it is asked, and carries all of it to one server.
+"""An HTTP proxy that records the requested hosts and forwards all requests to one server.
 
-Names such as `models.example` do not exist elsewhere: a request to one that arrives has come through the proxy.
+Names such as `models.example` do not exist elsewhere, so a request to such a name that arrives has used the proxy.
 """
 
 import socket
@@ -17,12 +17,12 @@ _HOP_BY_HOP: Final = ("connection", "proxy-connection", "transfer-encoding", "co
 
 
 class CountingProxy:
-    """Runs from its entrance to its exit; `hosts` are those that it was asked for, in order."""
+    """Runs within its context. `hosts` are the requested hosts, in order."""
 
     def __init__(self, target: str = "") -> None:
         self.hosts: list[str] = []
         self.target = target
-        """The server (`http://HOST:PORT`) that answers every request; "": the proxy answers 403."""
+        """The server (`http://HOST:PORT`) that answers every request. If it is "", the proxy answers 403."""
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
@@ -31,7 +31,7 @@ class CountingProxy:
         return f"http://127.0.0.1:{self._server.server_port}"
 
     def variables(self, *names: str) -> dict[str, str]:
-        """Environment variables that name this proxy: all of them, or just those given."""
+        """The environment variables that name this proxy, or only those given."""
         return dict.fromkeys(names or PROXY_VARIABLES, self.url)
 
     def __enter__(self) -> Self:

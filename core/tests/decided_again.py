@@ -1,4 +1,4 @@
-"""A stream decided again: what was decided in a scenario, as `Redecision` is told of it."""
+"""Redecision of a stream: the decisions of a scenario, in the form that `Redecision` takes."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -13,7 +13,7 @@ COMMANDS_OF_A_GAME = 400
 
 
 class RecordedTable(SeatedTable):
-    """A table that tells which command each event came from, and gathers the faults of refusals as an engine does."""
+    """A table that records the command of each event, and collects the faults of refusals as an engine does."""
 
     def __init__(self, decider: Decider, seed: str, deadline: int = 60) -> None:
         self.facts: list[Fact] = []
@@ -42,7 +42,7 @@ def _fields(command: Any) -> dict[str, Any]:
 
 
 def played(decider: Decider, seed: int, action: Callable[[random.Random], Any]) -> RecordedTable:
-    """A game in which agents act in and out of turn, resign, let things go and miss deadlines, to its end."""
+    """Play a game to its end, in which agents act in and out of turn, resign, pass and miss deadlines."""
     chance, table = random.Random(seed), RecordedTable(decider, str(seed))
     table.seated()
     for _ in range(COMMANDS_OF_A_GAME):

@@ -1,4 +1,4 @@
-"""Given a stream with a pending effect, when its worker runs, then what is stored: no process, no bus, no database."""
+"""Given a stream with a pending effect, when its worker runs, then these events: without process, bus and database."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -16,11 +16,11 @@ from core.tests.scenario import Scenario
 
 S = TypeVar("S")
 _PATIENCE_SECONDS = 60.0
-"""A worker that reads long texts may need more than a runner waits for when its service stops."""
+"""A worker that reads long texts may need more time than a runner grants when its service stops."""
 
 
 class EffectScenario(Scenario[S]):
-    """Carries out the effects of its one stream under leases. A command id is decided once, as the log has it."""
+    """Carries out the effects of its one stream under leases. As in the log, a command id is decided only once."""
 
     def __init__(self, decider: Decider[S], stream: str = "") -> None:
         self.stream = stream or f"{decider.game}-1"
@@ -53,11 +53,11 @@ class EffectScenario(Scenario[S]):
         return self.present(stream)
 
     async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
-        """See `GameIndex`: all that a runner asks the log."""
+        """See `GameIndex`: the only call of a runner to the log."""
         due: list[Any] = [effect for effect in self.decider.effects(self.state) if effect.due <= now]
         return [self.stream] if due else []
 
 
 async def no_long_texts(texts: Iterable[str]) -> None:
-    """For a worker whose models say nothing that a record does not hold."""
+    """For a worker whose models give only texts that fit into a record."""
     raise AssertionError(f"too long for a record: {list(texts)}")

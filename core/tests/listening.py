@@ -1,4 +1,4 @@
-"""A TCP server of the tests on loopback that leaves nothing open, whatever its clients do as it ends."""
+"""A TCP server for tests on loopback. At its end it closes everything, whatever its clients do."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -7,15 +7,15 @@ from contextlib import asynccontextmanager, suppress
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 _ACCEPT_TURNS = 3
-"""Turns of the loop after which a connection that it has just accepted has a transport and is served."""
+"""Iterations of the event loop after which a newly accepted connection has a transport and is served."""
 
 
 @asynccontextmanager
 async def listening(serve: Serve) -> AsyncIterator[int]:
-    """The port on which each connection is served, then closed; a client that hangs up is no fault.
+    """Serve each connection of a port, then close it; give the port. A client may disconnect at any time.
 
-    At its end the server cancels what it still serves. asyncio's own server would leave connections open: one that was
-    accepted but is not served yet, and one whose task is cancelled before its first step.
+    At its end the server cancels the tasks of its connections. asyncio's own server would leave some connections open:
+    accepted ones that are not served yet, and those whose task is cancelled before its first step.
     """
     serving: set[asyncio.Task[None]] = set()
     writers: set[asyncio.StreamWriter] = set()
@@ -31,7 +31,7 @@ async def listening(serve: Serve) -> AsyncIterator[int]:
         writers.discard(writer)
 
     def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        # A coroutine function would do, but asyncio reports its cancellation as a fault.
+        # Not a coroutine function, because asyncio reports its cancellation as an error.
         writers.add(writer)
         task = asyncio.create_task(to_its_end(reader, writer))
         serving.add(task)
@@ -52,11 +52,11 @@ async def listening(serve: Serve) -> AsyncIterator[int]:
         await asyncio.gather(*left, return_exceptions=True)
         for writer in writers:
             writer.transport.abort()
-        await asyncio.sleep(0)  # they close in the next turn
+        await asyncio.sleep(0)  # they close in the next iteration
 
 
 async def carry(far: asyncio.StreamWriter, *ways: Coroutine[None, None, None]) -> None:
-    """Run both ways of a connection that is passed on; its far end is closed when they end or are cancelled."""
+    """Run both directions of a forwarded connection; close its far end when they end or are cancelled."""
     passing = [asyncio.create_task(way) for way in ways]
     try:
         await asyncio.gather(*passing)

@@ -1,6 +1,7 @@
-"""Given what is stored, when a command comes, then these events: the rules of every game are tested in these words.
+"""Given stored events, when a command comes, then these events: the form of all tests of rules.
 
-A game's own `conftest.py` derives its table, session or run from `Scenario` and adds its players' moves, each a `when`.
+The `conftest.py` of a game derives its table, session or run from `Scenario` and adds the moves of its players; each
+move is a `when`.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -16,7 +17,7 @@ S = TypeVar("S")
 
 
 class Like:
-    """An event of a class that holds these fields, whatever the others hold."""
+    """An event of a class with these values of fields; other fields may have any value."""
 
     def __init__(self, event: type[Event], fields: dict[str, Any]) -> None:
         self._event = event
@@ -33,16 +34,16 @@ class Like:
 
 
 def like(event: type[Event], **fields: Any) -> Like:
-    """Expect an event by the fields that matter to a test; without any, by its class alone."""
+    """Expect an event by the fields that matter to a test; without fields, only by its class."""
     unknown = fields.keys() - set(event.__struct_fields__)
     assert not unknown, f"{event.__name__} has no {unknown}"
     return Like(event, fields)
 
 
 class Scenario(Generic[S]):
-    """One stream of a game. `decision` is the newest one, `log` every event, its time and the state after it.
+    """One stream of a game. `decision` is the newest one; `log` has every event, its time and the state after it.
 
-    `recorded` has what came of commands, as a redecision is told of it.
+    `recorded` has the results of commands, in the form that redecision takes.
     """
 
     def __init__(self, decider: Decider[S], stream: str = "") -> None:
@@ -54,14 +55,14 @@ class Scenario(Generic[S]):
         self.recorded: list[Fact] = []
 
     def given(self, *events: Event) -> Self:
-        """What is stored already; no rule is asked."""
+        """Store events without a check of the rules."""
         for event in events:
             self.state = self.decider.evolve(self.state, event, self.now)
             self.log.append((event, self.now, self.state))
         return self
 
     def when(self, command: Command) -> Self:
-        """A command, a second after the one before; states that came with its decision must be those of a fold."""
+        """Decide a command, a second after the previous one; the states of the decision must equal those of a fold."""
         self.now += timedelta(seconds=1)
         self.decision = self.decider.decide(self.state, command, self.now)
         if isinstance(self.decision, Accepted):
@@ -75,7 +76,7 @@ class Scenario(Generic[S]):
         return self
 
     def then(self, *events: Event | Like) -> Self:
-        """These events and no others, by what they hold; none: the command was in order and changed nothing."""
+        """Expect exactly these events. Without any, the command must be accepted and change nothing."""
         assert isinstance(self.decision, Accepted), self.decision
         assert list(self.decision.events) == list(events), self.decision.events
         return self

@@ -9,7 +9,7 @@ from core.tests.scenario import Scenario
 
 
 class SeatedTable(Scenario[Any]):
-    """A game that was created; `agents` fill its seats."""
+    """A created game, whose seats `agents` can fill."""
 
     def __init__(self, decider: Decider, seed: str, deadline: int) -> None:
         super().__init__(decider)
@@ -39,5 +39,5 @@ class SeatedTable(Scenario[Any]):
 
 
 def joined(agent: str) -> AgentJoined:
-    """What `SeatedTable.join` comes to."""
+    """The event that `SeatedTable.join` causes."""
     return AgentJoined(agent_id=agent, name=f"Name of {agent}")

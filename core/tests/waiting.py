@@ -1,4 +1,4 @@
-"""Bounded waiting for a condition, so that no test guesses how long something takes."""
+"""Waits for a condition with a time limit, so that no test guesses how long something takes."""
 
 import asyncio
 import inspect
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 TURNS = 50
-"""Turns of the event loop after which work in memory, which waits for no timer and no socket, is finished."""
+"""Iterations of the event loop after which work in memory, without timers and sockets, is finished."""
 
 
 async def wait_until(condition: Callable[[], Any | Awaitable[Any]], seconds: float = 60) -> Any:
-    """The first true value of the condition, which may be a coroutine function. Raises TimeoutError."""
+    """Return the first true value of the condition, which may be a coroutine function. Raises TimeoutError."""
     async with asyncio.timeout(seconds):
         while True:
             value = condition()
@@ -27,13 +27,13 @@ async def wait_until(condition: Callable[[], Any | Awaitable[Any]], seconds: flo
 
 
 async def loop_turns(turns: int = TURNS) -> None:
-    """Let the tasks that are ready run, to see what happens next or that nothing does."""
+    """Let ready tasks run, to check what happens next or that nothing happens."""
     for _ in range(turns):
         await asyncio.sleep(0)
 
 
 def suspend(pid: int, seconds: float = 60) -> None:
-    """Stop a process until SIGCONT, and wait until all its threads have stopped: one that runs could still answer."""
+    """Stop a process until SIGCONT, and wait until all its threads have stopped, because a running one could answer."""
     os.kill(pid, signal.SIGSTOP)
     until = time.monotonic() + seconds
     while not set(_thread_states(pid)) <= {"T", "Z", "X"}:
@@ -43,7 +43,7 @@ def suspend(pid: int, seconds: float = 60) -> None:
 
 
 def _thread_states(pid: int) -> Iterator[str]:
-    """The letters that proc(5) has for the states of threads."""
+    """The states of a process' threads, as letters of proc(5)."""
     for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
         with suppress(OSError):  # the thread has ended
             yield stat.read_text("utf-8").rpartition(") ")[2][0]

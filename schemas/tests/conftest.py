@@ -1,4 +1,4 @@
-"""Every bot game, played by anybody: what the tests of all games share."""
+"""Plays every bot game, for tests that all games share."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -38,7 +38,7 @@ def agents(decider: Decider) -> list[str]:
 
 
 def commands_of_a_game(decider: Decider, *, deadline: int = 0) -> list[Command]:
-    """What opens a game and fills it, with one agent that leaves again."""
+    """Commands that open and fill a game; one agent leaves again."""
     joins = [
         Join(agent_id=agent, name=f"이름 {agent}", identity=Identity(handle=agent, kind="bot", version="2", model=None))
         for agent in agents(decider)
@@ -49,7 +49,7 @@ def commands_of_a_game(decider: Decider, *, deadline: int = 0) -> list[Command]:
 
 
 class Play:
-    """One game as it is played: its state and every event with the time it was stored at."""
+    """One game during play: its state, and every event with the time of its storage."""
 
     def __init__(self, decider: Decider, game_id: str) -> None:
         self.decider = decider
@@ -58,7 +58,7 @@ class Play:
         self.now = datetime(2026, 3, 1, tzinfo=UTC)
 
     def when(self, command: Command) -> bool:
-        """Decide and fold; says whether the command was accepted."""
+        """Decide and fold a command; return whether it was accepted."""
         decision = self.decider.decide(self.state, command, self.now)
         if not isinstance(decision, Accepted):
             return False
@@ -68,7 +68,7 @@ class Play:
         return True
 
     def waiting_for(self, last: str = "") -> tuple[str, str] | None:
-        """An agent that the game waits for (`last` only if for nobody else) and the action type it wants."""
+        """An agent that the game waits for (`last` only if it waits for no other) and the type of the action."""
         wanted = [
             (agent, offer.type)
             for agent in self.decider.participants(self.state)
@@ -77,7 +77,7 @@ class Play:
         return next((want for want in wanted if want[0] != last), wanted[0] if wanted else None)
 
     def answer(self, agent: str, kind: str) -> None:
-        """Send one of the good actions of a type."""
+        """Send one of the valid actions of a type."""
         actions = VALID_ACTIONS[kind]
         if not self.when(Act(agent_id=agent, action=actions[len(self.log) % len(actions)])):
             assert self.when(Act(agent_id=agent, action=actions[0]))
@@ -97,7 +97,7 @@ def played(game: str, *, deadline: int = 0) -> Play:
 
 
 def resigned(game: str) -> Play:
-    """Give a game in which a seat goes away, comes back and resigns, played to its end by the others."""
+    """Play a game to its end, in which a seat leaves, returns and resigns."""
     play = played(game, deadline=5)
     first, *others = agents(play.decider)
     play.when(DeadlinePassed(effect_id=play.decider.effects(play.state)[0].id, lost_ms=4_000))
@@ -112,7 +112,7 @@ def resigned(game: str) -> Play:
 
 
 def every_event(game: str) -> list[Event]:
-    """Events of all stored types of a game: one played to its end, one forfeited, one aborted."""
+    """Events of all stored types of a game, from one played to its end, one forfeited and one aborted."""
     ended = played(game).to_the_end()
     forfeited = played(game, deadline=5)
     while effects := forfeited.decider.effects(forfeited.state):

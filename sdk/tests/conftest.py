@@ -12,7 +12,7 @@ from sdk_arena import Arena, serving
 
 @pytest.fixture
 def arena() -> Iterator[Callable[[Any], Arena]]:
-    """A function that starts a server for a game's real rules."""
+    """A function that starts a server with a game's real rules."""
     running = []
 
     def start(decider: Any) -> Arena:

@@ -1,4 +1,4 @@
-"""A server on loopback that plays a game's real rules in memory, and can be told to misbehave."""
+"""A server on loopback that plays a game's real rules in memory, and misbehaves on request."""
 
 import asyncio
 import contextlib
@@ -40,10 +40,10 @@ HTTP_HEADERS = list[tuple[bytes, bytes]]
 
 @dataclass
 class Fault:
-    """One misbehaviour, used up by the first request that fits.
+    """One misbehaviour, for the first request that matches.
 
-    `status`: answer it without doing anything. `lost`: do what is asked and break the connection inside the answer.
-    `cut`: break a stream after so many events. `repeat`: send each event of a stream twice. `hole`: leave one out.
+    `status`: only answer with this status. `lost`: carry out the request and break the connection within the answer.
+    `cut`: break a stream after this number of events. `repeat`: send each event of a stream twice. `hole`: omit one.
     """
 
     path: str
@@ -57,7 +57,7 @@ class Fault:
 
 @dataclass
 class Seen:
-    """A request as it came."""
+    """A received request."""
 
     method: str
     path: str
@@ -67,7 +67,7 @@ class Seen:
 
 
 class Lost(Exception):
-    """Break the connection now."""
+    """Raised to break the connection."""
 
 
 @dataclass
@@ -89,13 +89,13 @@ class Arena:
         self.faults: list[Fault] = []
         self.outcomes: dict[tuple[str, str, str], bytes] = {}
         self.reported: set[tuple[str, str]] = set()
-        """Agent and ended game: the end is the answer to one wait for a turn."""
+        """Agents and ended games: one wait for a turn of each has returned the end."""
         self.longest_wait = 60.0
         self.closing = False
         self._change = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    # what the tests ask
+    # for the tests
 
     def sent(self, path: str) -> list[Seen]:
         return [one for one in self.seen if one.path.endswith(path)]
@@ -108,7 +108,7 @@ class Arena:
         self._decide(game_id, EndGame(reason="test"))
 
     def close(self) -> None:
-        """Answer everything that waits and end the streams."""
+        """Answer all waiting requests and end the streams."""
         self.closing = True
         self._changed()
 
@@ -136,7 +136,7 @@ class Arena:
         return None
 
     def _changed(self) -> None:
-        """Wake the requests that wait; also a test's thread may change a game."""
+        """Wake the waiting requests, also from a test's thread."""
         change, self._change = self._change, asyncio.Event()
         if self._loop is not None:
             self._loop.call_soon_threadsafe(change.set)
@@ -271,7 +271,7 @@ class Arena:
         return time.monotonic() + min(float(seen.query.get("wait", 0)), self.longest_wait)
 
     def _ended(self, agent: str) -> list[str]:
-        """Games of an agent whose end it has not been given yet."""
+        """Games of an agent whose end it has not received yet."""
         return [
             game_id
             for game_id, game in self.games.items()
@@ -403,7 +403,7 @@ class Arena:
 
 
 async def _before(change: asyncio.Event, until: float) -> None:
-    """Return at a change or a time."""
+    """Return at a change, or at this time at the latest."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(until - time.monotonic()):
             await change.wait()

@@ -1,4 +1,4 @@
-"""What leases on effects promise (`effects.leases`). Memory and Postgres run the same suite."""
+"""The contract of leases on effects (`effects.leases`). Memory and Postgres run the same tests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -7,13 +7,13 @@ import pytest
 from playmolt_core.effects.leases import Lease, LeaseLost, Leases, holding
 
 SHORT = 1.0
-"""For what has to end."""
+"""Seconds of leases that must end."""
 LASTING = 4.0
-"""For what has to be kept: longer than a busy machine stands still."""
+"""Seconds of leases that must be kept: longer than a busy machine pauses."""
 LONG = 60.0
 
 Sleep = Callable[[float], Awaitable[None]]
-"""Lets time pass by the clock that the leases count with."""
+"""Lets time pass on the clock that the leases use."""
 
 
 async def taken(leases: Leases, holder: str = "a", seconds: float = LONG) -> Lease:

@@ -1,4 +1,4 @@
-"""What is promised of outages (`effects.outages`). Memory and Postgres run the same suite."""
+"""The contract of outages (`effects.outages`). Memory and Postgres run the same tests."""
 
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta

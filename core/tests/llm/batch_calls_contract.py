@@ -1,4 +1,4 @@
-"""What questions that wait for a batch promise (`llm.batch_calls`). Memory and Postgres run the same suite."""
+"""The contract of questions that wait for a batch (`llm.batch_calls`). Memory and Postgres run the same tests."""
 
 from decimal import Decimal
 
@@ -76,7 +76,7 @@ class BatchCallsContract:
     async def test_a_batch_that_is_closed_leaves_what_its_questions_used(
         self, calls: BatchCalls, ledger: Ledger
     ) -> None:
-        """The first used less than was reserved, what the second used is unknown, the third used nothing."""
+        """The first question used less than was reserved, the use of the second is unknown, the third used nothing."""
         whole, mine = Account(name="whole", tokens=29), Account(name="mine")
         for key in (ONE, TWO, THREE):
             await calls.put(new(key), [LedgerEntry(whole, WORST), LedgerEntry(mine, WORST)])

@@ -1,4 +1,4 @@
-"""A stand-in for `/files` and `/batches`, on a FakeServer that answers plain requests too.
+"""A stand-in for `/files` and `/batches`, on a FakeServer, which also answers plain requests.
 
 async with FakeServer() as server:
     batches = BatchServer(server, say=lambda body: reply("yes"))
@@ -12,14 +12,14 @@ from urllib.parse import urlsplit
 from core.tests.llm.fake_server import Canned, FakeServer, ReceivedRequest, raw, reply, status
 
 Say = Callable[[dict[str, Any]], Canned | None]
-"""What a line's body is answered; None: not at all."""
+"""Gives the answer to the body of a line; None for no answer."""
 
 
 class BatchServer:
-    """Answers a batch at the poll after `slow` others. `plain` holds the requests that came outside of batches.
+    """Finishes a batch at the poll after `slow` others. `plain` has the requests outside of batches.
 
-    `lists` says whether it has a list of its batches, as some servers have not, and `cancels` whether it can cancel
-    them: it then has answered the first question of each.
+    `lists`: whether it can list its batches, which some servers cannot. `cancels`: whether it can cancel a batch, of
+    which it has then answered the first question.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A model on a fake server, for tests of what comes of its answers."""
+"""A model on a fake server, for tests of its answers."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ def request(**parts: Any) -> ModelRequest:
 
 
 class ConnectedModel:
-    """A model on a fake server, with its waits and attempts written down."""
+    """A model on a fake server, with a record of its waits and attempts."""
 
     def __init__(self, server: FakeServer, key: str = "", **entry: Any) -> None:
         self.server = server

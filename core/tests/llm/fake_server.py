@@ -1,10 +1,10 @@
-"""An OpenAI-compatible server on loopback that says what a test scripts, faults included, and keeps what it was asked.
+"""An OpenAI-compatible server on loopback that gives scripted answers, including faults, and keeps its requests.
 
     async with FakeServer(status(429, retry_after="1"), reply('{"a": 1}')) as server:
         entry = server.entry()
 
 Each request takes the next step; when none is left, `server.otherwise` answers. Steps are canned answers or functions
-of what was asked.
+of the request.
 """
 
 import asyncio
@@ -23,11 +23,11 @@ from playmolt_core.llm.catalogue import ModelEntry
 from core.tests.listening import listening
 
 GATED_SECONDS = 110
-"""Below the time that a catalogue gives a model by default."""
+"""Less than the default time limit of a model in a catalogue."""
 
 
 class ReceivedRequest(msgspec.Struct, frozen=True):
-    """A request as it came; header names in lower case. A form is its `text`."""
+    """A received request; header names are in lower case. The content of a form is in `text`."""
 
     path: str
     headers: dict[str, str]
@@ -44,7 +44,7 @@ class ReceivedRequest(msgspec.Struct, frozen=True):
 
 
 class Canned(msgspec.Struct, frozen=True, kw_only=True):
-    """An answer. `hang` never comes; `cut` breaks the connection half way through the body; `delay` in seconds.
+    """An answer. `hang`: it never comes. `cut`: the connection breaks half way through the body. `delay`: seconds.
 
     With a `gate` the answer waits until another thread sets the event, for at most `GATED_SECONDS`.
     """
@@ -72,7 +72,8 @@ def reply(
     delay: float = 0,
     padding: str = "",
 ) -> Canned:
-    """A completion. Tool calls are (name, arguments): what is no text is sent as JSON. `padding` makes a long body."""
+    """A completion. Tool calls are (name, arguments); arguments that are not text are sent as JSON. `padding` makes the
+    body longer."""
     calls = [
         {
             "id": f"call_{number}",
@@ -147,10 +148,10 @@ def is_probe(request: ReceivedRequest) -> bool:
 
 
 class FakeServer:
-    """The server. `rejects` names body parameters (or response format types) that it answers 400 to; with
-    `ignores_tools` it takes `tools` and never calls one.
+    """The server. `rejects` names body parameters (or response format types) that it answers with 400; with
+    `ignores_tools` it accepts `tools` but never calls one.
 
-    A jury's question whether its model calls tools is answered by `probe`, takes no step and is not kept.
+    `probe` answers a jury's question whether its model calls tools. That request takes no step and is not kept.
     """
 
     def __init__(self, *steps: Step, rejects: Sequence[str] = (), ignores_tools: bool = False) -> None:
@@ -169,7 +170,7 @@ class FakeServer:
         self._steps.extend(steps)
 
     def forget(self) -> None:
-        """Drops the steps that are left and the requests that came."""
+        """Drop the remaining steps and the received requests."""
         self._steps.clear()
         self.received.clear()
 
@@ -179,12 +180,12 @@ class FakeServer:
         return f"http://127.0.0.1:{self._port}/v1"
 
     def entry(self, alias: str = "fake", **fields: Any) -> ModelEntry:
-        """A catalogue entry that points here."""
+        """A catalogue entry of this server."""
         known = {"alias": alias, "base_url": self.base_url, "model": "fake-model"}
         return msgspec.convert(known | fields, type=ModelEntry)
 
     def toml(self, alias: str = "fake", **fields: str | int) -> str:
-        """The same as a catalogue's text."""
+        """The same entry as text of a catalogue."""
         lines = {"base_url": self.base_url, "model": "fake-model"} | fields
         return f"[models.{alias}]\n" + "".join(f"{name} = {json.dumps(value)}\n" for name, value in lines.items())
 

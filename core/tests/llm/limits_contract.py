@@ -1,4 +1,4 @@
-"""What the limits of models promise (`llm.limits`). Memory and Postgres run the same suite."""
+"""The contract of the limits of models (`llm.limits`). Memory and Postgres run the same tests."""
 
 import asyncio
 import time
@@ -17,11 +17,11 @@ from playmolt_core.llm.limits import (
 )
 
 WINDOW = LEASE = 4.0
-"""Half of it is longer than a busy machine stands still."""
+"""Seconds. Half of it is longer than a busy machine pauses."""
 ONE_AT_ONCE = Allowance(concurrent=1)
 
 Sleep = Callable[[float], Awaitable[None]]
-"""Lets time pass by the clock that the limits count with."""
+"""Lets time pass on the clock that the limits use."""
 
 
 async def admitted(limits: ModelLimits, allowance: Allowance, tokens: int = 1, alias: str = "m") -> Admission:
@@ -140,7 +140,7 @@ REFUSED, ANSWERED = CapacitySignal(refused=True), CapacitySignal(refused=False)
 
 
 class LearningContract:
-    """What a provider takes at once, learnt from its refusals."""
+    """The concurrency that a provider accepts, learnt from its refusals."""
 
     async def test_a_refusal_halves_what_a_provider_is_asked_at_once_by_all_its_aliases(
         self, limits: ModelLimits, sleep: Sleep

@@ -1,4 +1,4 @@
-"""Questions that wait for a batch, in memory, for tests of who asks and who submits."""
+"""Questions that wait for a batch, in memory, for tests of the callers that ask and of the one that submits."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
@@ -24,7 +24,7 @@ class _Row(msgspec.Struct):
 
 
 class MemoryBatchCalls(BatchCalls):
-    """Passes the contract of the table."""
+    """Passes the same contract as the table in Postgres."""
 
     def __init__(self, ledger: MemoryLedger | None = None) -> None:
         self._ledger = ledger or MemoryLedger()

@@ -1,10 +1,10 @@
-"""Answers of model servers as they are: one quirk an alias, with what has to come of it.
+"""Quirks of real model servers: one answer for each alias, with the expected result.
 
     async with FakeServer() as server:
         server.otherwise = by_alias
         entry = server.entry("content_in_parts", model="content_in_parts")
 
-Every quirk is put the same question: an object `{"a": 1}` is wanted, or words where `words` is set.
+Every quirk gets the same request, for an object `{"a": 1}`, or for text if `words` is set.
 """
 
 import json
@@ -19,7 +19,7 @@ GOOD = '{"a": 1}'
 
 
 class Quirk(msgspec.Struct, frozen=True, kw_only=True):
-    """A canned answer and what is made of it: `text` of a reply, or the outcome of what is none."""
+    """A canned answer and the expected result: the `text` of a reply, or the outcome if it is not a reply."""
 
     answer: Canned
     text: str | None = GOOD
@@ -27,14 +27,14 @@ class Quirk(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None = Usage(10, 5)
     reasoning: str | None = None
     requests: int = 1
-    """How many requests it takes until the adapter gives up, or has its reply."""
+    """Number of requests until the adapter has its reply or gives up."""
     detail: str = ""
-    """What the person is told, among other words."""
+    """A part of the message to the person."""
     words: bool = False
 
 
 def body(**changes: Any) -> dict[str, Any]:
-    """A completion as the reference server gives it, changed."""
+    """A completion of the reference server, with changes."""
     return json.loads(reply(GOOD).body) | changes  # type: ignore[no-any-return]  # an object
 
 
@@ -93,7 +93,7 @@ def empty(answer: Canned, **parts: Any) -> Quirk:
 
 
 QUIRKS: dict[str, Quirk] = {
-    # what stands around the document
+    # the frame of the document
     "as_it_should_be": Quirk(answer=reply(GOOD)),
     "byte_order_mark": Quirk(answer=around(b"\xef\xbb\xbf", b"")),
     "white_space_while_it_thinks": Quirk(answer=around(b"\n\n   \r\n" * 20, b" \n")),
@@ -102,7 +102,7 @@ QUIRKS: dict[str, Quirk] = {
     "bare_done_behind_it": Quirk(answer=around(b"", b"\n[DONE]")),
     "one_event": Quirk(answer=around(b"data: ", b"\n\ndata: [DONE]\n\n")),
     "mark_around_the_reply": Quirk(answer=message(content=f"\ufeff{GOOD}"), text=f"\ufeff{GOOD}"),
-    # a stream that nobody asked for
+    # a stream that was not requested
     "streams": Quirk(answer=stream(*_PIECES, _FIGURES)),
     "streams_without_figures": Quirk(answer=stream(*_PIECES), usage=None),
     "streams_without_an_end": Quirk(answer=stream(*_PIECES, _FIGURES, done="")),
@@ -290,7 +290,7 @@ QUIRKS: dict[str, Quirk] = {
     "choices_missing": away(told({"id": "x"}), "the answer has no choices"),
     "choices_empty": away(told(body(choices=[])), "the answer has no choices", usage=Usage(10, 5)),
     "error_without_its_name": away(told({"code": 429, "msg": "busy"}), "busy", "rate_limited"),
-    # nothing said
+    # no text
     "null_at_its_longest": cut(message("length", content=None)),
     "null_at_its_longest_with_thoughts": cut(
         message("length", content=None, reasoning_content="hmm"), "kept as its reasoning", reasoning="hmm"
@@ -354,5 +354,5 @@ QUIRKS: dict[str, Quirk] = {
 
 
 def by_alias(request: ReceivedRequest) -> Canned:
-    """The quirk of the alias, which is the model's name on the server, too."""
+    """The quirk of the alias, which is also the model's name on the server."""
     return QUIRKS[str(request.body["model"])].answer

@@ -1,4 +1,4 @@
-"""What every event log promises (`log.port`). MemoryLog and PostgresLog run the same suite."""
+"""The contract of event logs (`log.port`). MemoryLog and PostgresLog run the same tests."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -46,7 +46,7 @@ OVER = GameSummary(phase="ended", round=9, seated=5, needed=5, over=True)
 
 
 class Stored(NamedTuple):
-    """All that is kept of a record."""
+    """All stored values of a record."""
 
     record: Record
     closes: bool
@@ -66,7 +66,7 @@ def as_entry(found: LogEntry | StoredRecord) -> LogEntry:
 
 
 class Game:
-    """The writer's side of a stream: seals records on top of what it last knew."""
+    """A writer of a stream: chains records to the last one that it knows."""
 
     def __init__(self, stream: str) -> None:
         self.stream = stream
@@ -100,7 +100,7 @@ class Game:
     def adds(
         self, count: int = 1, *, summary: GameSummary | None = WAITING, due: datetime | None = None, **parts: Any
     ) -> StreamAppend:
-        """Move on by `count` records (0: only check)."""
+        """Append `count` records (0: only check the end)."""
         expected, prev_hash = self.version, self.hash
         return StreamAppend(
             stream=self.stream,
@@ -112,18 +112,18 @@ class Game:
         )
 
     def ends(self, **parts: Any) -> StreamAppend:
-        """Move on by the record that ends the game, with results."""
+        """Append the record that ends the game, with results."""
         return self.adds(1, kind="game_end", closes=True, summary=OVER, **parts)
 
     def twin(self) -> "Game":
-        """Another writer that knows as much."""
+        """Another writer with the same knowledge."""
         other = Game(self.stream)
         other.version, other.hash = self.version, self.hash
         return other
 
 
 def opened(game: Game, summary: GameSummary) -> StreamAppend:
-    """The first event of a game of which its configuration says what the summary does."""
+    """The first event of a game, whose configuration agrees with the summary."""
     config: dict[str, object] = {"language": summary.language, "pace": summary.pace}
     if summary.invite:
         config["invite_sha256"] = summary.invite
@@ -155,8 +155,8 @@ async def read_all(log: EventLog) -> list[tuple[int, str, int]]:
 
 
 class LogContract:
-    """Subclasses give `log`, `another`: what makes a further client of the same log, and `archive`: what takes a game
-    out of it."""
+    """Subclasses provide `log`; `another`, which makes a further client of the same log; and `archive`, which removes a
+    game from it."""
 
     @pytest.fixture
     def log(self) -> EventLog:
@@ -421,7 +421,7 @@ class LogContract:
         assert await log.snapshot("lobby-ox") == made
         newer = StoredSnapshot(version=3, hash=lobby.hash, state=b'{"seats":{"a":"ox-1"}}')
         await log.keep_snapshot("lobby-ox", newer)
-        await log.keep_snapshot("lobby-ox", made)  # another engine's, which came late
+        await log.keep_snapshot("lobby-ox", made)  # a late snapshot of another engine
         assert await log.snapshot("lobby-ox") == newer
 
     async def test_facts_are_what_the_records_hold(self, log: EventLog) -> None:
@@ -734,7 +734,7 @@ class LogContract:
         self, log: EventLog, another: Callable[[], EventLog]
     ) -> None:
         async def write(client: EventLog, names: Sequence[str]) -> int:
-            """Streams are made, extended and only checked in one batch; gives the number of records stored."""
+            """Create, extend and only check streams in one batch; return the number of stored records."""
             stored = 0
             for turn in range(15):
                 games = [await _current(client, name) for name in (*names, f"ox-{turn}-new")]
@@ -763,7 +763,7 @@ class LogContract:
             for turn in range(12):
                 stale = game.twin()
                 batch = [unit(game.adds(1 + turn % 3))]
-                if turn % 3 == 1:  # a conflict takes no position
+                if turn % 3 == 1:  # a conflict uses no position
                     batch.append(unit(stale.adds(1), Game(f"trial-{number}-{turn}").adds(1)))
                 assert statuses(await client.append(batch)) == ["appended", "conflict"][: len(batch)]
                 appended += 1 + turn % 3
@@ -789,7 +789,7 @@ class LogContract:
 
 
 class SealedLogContract:
-    """How a log seals and opens. Subclasses give `rows` of keys, and `client`, which makes clients of one log."""
+    """How a log seals and opens. Subclasses provide `rows` of keys, and `client`, which makes clients of one log."""
 
     @pytest.fixture
     def client(self) -> Callable[[Codec], EventLog]:

@@ -1,4 +1,4 @@
-"""A small experiment, played by scripted models through the rules and chained as the log chains it."""
+"""A small experiment that scripted models play through the rules, with records chained as in the log."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -67,7 +67,7 @@ class Log:
         self.now = NOON
 
     def give(self, decider: Decider, state: Any, stream: str, command: Command) -> Any:
-        """Decide a command and store what follows; the state after it."""
+        """Decide a command, store its events, and return the state after them."""
         self.now += timedelta(milliseconds=10)
         decision = decider.decide(state, command, self.now)
         assert isinstance(decision, Accepted), decision
@@ -98,7 +98,7 @@ class Played(msgspec.Struct, frozen=True):
 
 
 def play(plan: str, files: Mapping[str, str] | None = None) -> Played:
-    """Lock a plan with the files of its folder, play its runs one after another, finish it."""
+    """Lock a plan with the files of its folder, play its runs one after another, and finish the experiment."""
     log, rules, world = Log(), Experiment(), Agora()
     shown: dict[str, str] = {}
     give = partial(log.give, rules, stream=EXPERIMENT)
@@ -121,7 +121,7 @@ def play(plan: str, files: Mapping[str, str] | None = None) -> Played:
 
 
 def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str]) -> None:
-    """Have every thought judged by one that sees survival in each, and the first two coded by a person."""
+    """Let a judge that finds survival in every thought judge all of them, and a person code the first two."""
     runs = {run: records for run, records in log.records.items() if run != EXPERIMENT}
     found = [*thoughts.of_turns(turns_of(runs)), *thoughts.of_answers(interviews_of(runs))]
     judge = preregistration.pinned("scripted-wild", Catalogue())
@@ -139,7 +139,7 @@ def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str])
 
 
 def answer(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
-    """Ask the scripted model aside, and keep the prompt it was shown."""
+    """Interview the scripted model, and keep the prompt that it gets."""
     due = effect(run)
     assert due is not None
     asked = due.payload
@@ -161,7 +161,7 @@ def answer(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
 
 
 def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
-    """Ask the scripted model of the next agent, and keep the prompt it was shown."""
+    """Ask the scripted model of the next agent for its turn, and keep the prompt that it gets."""
     agent = str(run.next_agent)
     seen, alias = scene(run, agent), run.seat(agent).model
     prompt = prompts.render(seen)
@@ -188,7 +188,7 @@ def reported(played: Played) -> StudyData:
 
 
 def answered(played: Played, files: Mapping[str, str] | None = None) -> StudyData:
-    """The study with the answers of people, as the laboratory makes it."""
+    """The study with people's answers, as the laboratory makes it."""
     return analysed(StudyRecords(played.experiment, played.runs), files or {})
 
 

@@ -13,7 +13,7 @@ HOMES = ("plaza", "market", "alley")
 
 
 def make_turn(**changed: Any) -> Record:
-    """One record of `turns.jsonl`: a valid, successful turn of Phase 2, unless changed."""
+    """One record of `turns.jsonl`: a valid, successful turn of Phase 2, with these changes."""
     record: Record = {
         "experiment": "experiment-1",
         "run": "run-1",
@@ -113,7 +113,7 @@ def _room(generator: np.random.Generator, spec: Record, seats: list[Record], tur
 
 @pytest.fixture(scope="session")
 def white_room() -> Callable[..., list[Record]]:
-    """A drawn study in the shape of the white room: so many Stage 1 and Phase 1 runs a cell, three runs a set."""
+    """Draws a study in the form of the white room: Stage 1 and Phase 1 runs in each cell, three runs in each set."""
 
     def study(*, stage1: int, phase1: int, sets: str = "ABCD", turns: int = 100, epochs: int = 50) -> list[Record]:
         generator = np.random.default_rng(7)
@@ -209,7 +209,8 @@ def small_log() -> list[Record]:
 
 
 def make_turns(counts: list[int], **key: Any) -> list[Record]:
-    """Successful turns with these counts of actions in their order, all alone in the plaza unless changed."""
+    """Successful turns with these counts of actions, in the actions' order; each agent is alone in the plaza, unless
+    `key` changes it."""
     actions = [action for action, count in zip(ACTIONS, counts, strict=True) for _ in range(count)]
     return [make_turn(turn=number, action=action, **key) for number, action in enumerate(actions, 1)]
 

@@ -1,4 +1,4 @@
-"""A small experiment with all that a report can hold: three arms, four sets, a pilot, a fork, failures, deviations."""
+"""A small experiment with all parts of a report: three arms, four sets, a pilot, a fork, failures, deviations."""
 
 import random
 from collections.abc import Callable
@@ -17,13 +17,13 @@ CODES = ("ok", "ok", "ok", "ok", "ok_fenced", "ok_canonicalised", "reasked", "pa
 WEIGHTS = {"stage1": (10, 40, 20, 5, 5, 10), "phase1": (35, 5, 30, 10, 3, 7), "phase2": (25, 12, 20, 10, 15, 10)}
 EXPERIMENT = "experiment-6f1b7a52-7a0e-5a55-9a53-1d6f5f0c0001"
 SIZE = 6
-"""Agents of a run. To draw the networks of twelve takes three times as long."""
+"""Agents of a run. Drawing the networks of twelve agents takes three times as long."""
 
 Rows = list[dict[str, Any]]
 
 
 def turn(note: RunNote, draw: random.Random, number: int, seat: int) -> TurnRecord:
-    """One turn of a made-up society."""
+    """One turn of an invented society."""
     phase, agent = note.phase, f"agent_{seat + 1:02}"
     model = MODELS[note.number % 3] if phase != "phase2" else MODELS[(seat + note.number) % 3]
     action = draw.choices(ACTIONS, WEIGHTS[phase])[0]
@@ -49,7 +49,7 @@ def turn(note: RunNote, draw: random.Random, number: int, seat: int) -> TurnReco
 
 
 def notes() -> tuple[RunNote, ...]:
-    """The runs: two an arm and cell, one of each set, a pilot and a fork."""
+    """The runs: two for each arm and cell, one for each set, a pilot and a fork."""
     found = [
         RunNote(
             run=f"agora-{phase}-{language}-{model}-{copy}", cell=f"{phase}/{MODELS[model]}/{language}",
@@ -92,7 +92,7 @@ def turns_of(runs: tuple[RunNote, ...]) -> tuple[TurnRecord, ...]:
 
 
 def tables_of(runs: tuple[RunNote, ...]) -> dict[str, Rows]:
-    """Tables with the columns that the page needs, filled by chance."""
+    """Tables with the columns that the page needs and random values."""
     draw = random.Random(7)
     pcs: Rows = []
     for number, model in enumerate(MODELS):
@@ -167,7 +167,7 @@ def tables_of(runs: tuple[RunNote, ...]) -> dict[str, Rows]:
 
 
 def lock() -> Preregistered:
-    """What was locked: four tests and a remark."""
+    """The locked plan: four tests and a remark."""
     tests = [
         {"test": name, "confirmatory": True, "alpha": "0.05", "family": "", "n": "", "p_min": p_min, "claim": claim}
         for name, p_min, claim in (("pcs:scripted-steady", "1/3136", ""), ("pcs:scripted-trader", None, ""),

@@ -1,4 +1,4 @@
-"""A stand-in for the jobs of the laboratory. What it does is in its body."""
+"""A stand-in for the jobs of the laboratory. The body of a request says what it does."""
 
 import json
 import os

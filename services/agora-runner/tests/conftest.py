@@ -1,4 +1,4 @@
-"""An agent's turn to try things on."""
+"""An agent's turn, for tests."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Twins in memory of everything the gateway needs, and a client over them."""
+"""In-memory twins of everything that the gateway needs, and a client that uses them."""
 
 import asyncio
 import hashlib
@@ -75,7 +75,7 @@ class TwinWatch:
 
 
 class TwinBus:
-    """`engine(game, call)` answers every call: (status, JSON), a whole answer, an exception, or None for never."""
+    """`engine(game, call)` answers every call: (status, JSON), a whole answer, an exception, or None for no answer."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, Call]] = []
@@ -113,7 +113,7 @@ class TwinBus:
             watch.queue.put_nowait(message if isinstance(message, bytes) else msgspec.json.encode(message))
 
     async def watched(self, target: str) -> None:
-        """Return when a watch of the target has read everything and waits for the next message."""
+        """Return once a watch of the target has read everything and waits for the next message."""
         await wait_until(lambda: any(watch.waiting and watch.queue.empty() for watch in self.watches[target]))
 
     def samples(self) -> tuple[Sample, ...]:
@@ -173,7 +173,7 @@ class TwinBus:
 
 
 class TwinStore:
-    """Database, accounts, projections, limits and shares in one."""
+    """Database, accounts, projections, limits and shares in one twin."""
 
     def __init__(self) -> None:
         self.rows: dict[str, Profile] = {}
@@ -507,7 +507,7 @@ class TwinStore:
 
 
 class Platform:
-    """A gateway over twins, with a client and two agents."""
+    """A gateway with twins, a client and two agents."""
 
     def __init__(self, **settings: Any) -> None:
         self.bus = TwinBus()
@@ -561,7 +561,7 @@ async def platform(make_platform: Callable[..., Platform]) -> AsyncIterator[Plat
 
 @pytest.fixture
 def spans() -> Iterator[InMemorySpanExporter]:
-    """The spans of this process from now on."""
+    """The spans of this process, from the start of the test."""
     exporter = InMemorySpanExporter()
     tracing.install("gateway", SimpleSpanProcessor(exporter))
     yield exporter
@@ -589,7 +589,7 @@ async def port(platform: Platform, within: Bounds) -> AsyncIterator[int]:
 
 @pytest.fixture
 def problem() -> Callable[[httpx.Response], tuple[int, str]]:
-    """Check that an answer is a whole problem document, and give its status and code."""
+    """Checks that an answer is a complete problem document, and returns its status and code."""
 
     def read(response: httpx.Response) -> tuple[int, str]:
         assert response.headers["content-type"] == "application/problem+json"

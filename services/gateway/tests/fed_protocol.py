@@ -1,4 +1,4 @@
-"""A connection without a socket: bytes are fed to the gateway's protocol, and what it writes is kept."""
+"""A connection without a socket, which feeds bytes to the gateway's protocol and keeps what it writes."""
 
 import asyncio
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class KeptTransport(asyncio.Transport):
 
 
 class AsgiOnly(GatewayProtocol):
-    """The same protocol, in which no request is an action."""
+    """The same protocol without the fast path for actions."""
 
     @override
     def _begin_action(self) -> bool:
@@ -52,7 +52,7 @@ class AsgiOnly(GatewayProtocol):
 
 
 class Connection:
-    """One connection; `asgi` sends actions, too, to the ASGI app."""
+    """One connection. With `asgi`, actions also go to the ASGI app."""
 
     def __init__(self, gateway: Gateway, *, asgi: bool = False) -> None:
         kind: Any = protocol_for(gateway.action_route, ConnectionLimiter(Bounds()))
@@ -69,7 +69,7 @@ class Connection:
         self.protocol.connection_made(self.transport)
 
     async def feed(self, *pieces: bytes) -> bytes:
-        """Feed the pieces as long as the connection is open; gives what was written until nothing more is."""
+        """Feed the pieces while the connection is open; return all that the protocol writes."""
         for piece in pieces:
             if not self.transport.closing:
                 self.protocol.data_received(piece)

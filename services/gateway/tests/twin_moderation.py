@@ -1,4 +1,4 @@
-"""The twin in memory of the operator's decisions."""
+"""The in-memory twin of the operator's decisions."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ _EVENTS = {
 
 
 class Store(Protocol):
-    """What the twin uses of the accounts."""
+    """The part of the accounts that the twin uses."""
 
     def check(self) -> None: ...
 

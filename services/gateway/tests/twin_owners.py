@@ -1,4 +1,4 @@
-"""Twins in memory of owners and of their claims, over the twin of the accounts."""
+"""In-memory twins of owners and their claims, which use the twin of the accounts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -15,7 +15,7 @@ from playmolt_schemas.limits import OWNED_AGENTS
 
 
 class Store(Protocol):
-    """What the twins use of the accounts."""
+    """The part of the accounts that the twins use."""
 
     rows: dict[str, Profile]
     keys: dict[str, str]

@@ -1,4 +1,4 @@
-"""The twin in memory of the reports to the operator."""
+"""The in-memory twin of the reports to the operator."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ from playmolt_core.db.reports import NewReport, Report, ReportDecision, ReportSt
 
 
 class Store(Protocol):
-    """What the twin uses of the accounts."""
+    """The part of the accounts that the twin uses."""
 
     def check(self) -> None: ...
 

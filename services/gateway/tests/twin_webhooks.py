@@ -1,4 +1,4 @@
-"""A twin in memory of webhooks and their notices. Its bounds and leases are those of Postgres' tests."""
+"""An in-memory twin of webhooks and their notices. Limits and leases are tested only in Postgres."""
 
 import asyncio
 import uuid
@@ -18,7 +18,7 @@ class Store(Protocol):
 
 
 class TwinWebhooks:
-    """`due` are the notices to claim; `results` is what was recorded of each, in order."""
+    """`due` has the notices to claim; `results` has the recorded results, in order."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -50,7 +50,7 @@ class TwinWebhooks:
         self.stored[owner_id] = new, replace(found, off="gone", off_at=AT)
 
     def notify(self, url: str, number: int = 0) -> ClaimedNotice:
-        """A notice that is due at an address."""
+        """Add a due notice for an address."""
         data = '{"agent_id":"agent-1","game_id":"ox-1","gameType":"ox","phase":"switch","turn_id":"t"}'
         notice = ClaimedNotice(f"msg_{number}", 1, "turn", AT, data, uuid.UUID(int=1), url, "https://arena.example")
         self.due.append(notice)

@@ -1,4 +1,4 @@
-"""A session: given what was told and answered, when somebody does this, then that."""
+"""A legal session in a test: given forms and answers, when a person or a worker acts, then these events."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -61,7 +61,7 @@ FACTS: Mapping[str, dict[str, Any]] = {
 
 
 def forms(language: str = "ko", case_type: str = "civil") -> dict[str, dict[str, Any]]:
-    """A good form for every gate."""
+    """A valid form for every gate."""
     round2: dict[str, Any] = {
         "gate": "round2",
         "proof_priority": "인도 사실",
@@ -80,7 +80,7 @@ def forms(language: str = "ko", case_type: str = "civil") -> dict[str, dict[str,
 
 
 class LegalSession(EffectScenario[State]):
-    """One session; its person answers good forms and its models play a character, unless a test says otherwise."""
+    """One session. By default, its person submits valid forms and its models play a character."""
 
     def __init__(
         self,
@@ -119,7 +119,7 @@ class LegalSession(EffectScenario[State]):
         return self.when(commands.PostForm(agent_id=agent, body=body, next_session="legal-2"))
 
     def spoken(self, output: Any = None, **changes: Any) -> "LegalSession":
-        """Answers the turn that is owed: as scripted, or with this."""
+        """Answer the pending turn as scripted, or with this output."""
         if output is None:
             profile: Any = self.profile
             output = scripted.answer(self.state, self.state.asked, profile=profile)
@@ -142,7 +142,7 @@ class LegalSession(EffectScenario[State]):
         return self.when(commands.Retry(agent_id=agent))
 
     def to(self, phase: str, **changes: dict[str, Any]) -> "LegalSession":
-        """Runs with good answers and forms until a phase begins, or a gate of that name opens."""
+        """Continue with valid answers and forms until a phase begins, or a gate of that name opens."""
         for _ in range(60):
             if phase in (self.state.phase, self.state.gate.gate if self.state.gate else None):
                 return self
@@ -165,7 +165,7 @@ class LegalSession(EffectScenario[State]):
         assert isinstance(self.decision, Accepted), self.decision
 
     def status(self, value: Any, **changes: Any) -> "LegalSession":
-        """Lets the verifier say a status."""
+        """Let the verifier give a status."""
         self.to(f"VERIFIER_R{self.state.round}")
         return self.spoken(GateStatus=value, **changes)
 
@@ -178,7 +178,7 @@ class LegalSession(EffectScenario[State]):
         return super().messages(agent)
 
     def phases(self) -> list[str]:
-        """The turns and gates in the order they began."""
+        """The turns and gates in the order in which they began."""
         return [
             message.get("phase") or f"gate:{message['gate']}"
             for message in self.messages()

@@ -1,4 +1,4 @@
-"""An O/X game at a table: given what was played, when somebody does this, then that."""
+"""An O/X game in a test: given earlier moves, when an agent moves, then these events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,27 +27,27 @@ class Table(SeatedTable):
         return self.act(agent, {"type": "switch", "use_switch": False, "comment": comment})
 
     def picked(self, agent: str, choice: Any, comment: str = "So be it.") -> FirstChoiceSubmitted:
-        """What `pick` comes to in the first round."""
+        """The event that `pick` causes in the first round."""
         return FirstChoiceSubmitted(agent_id=agent, name=f"Name of {agent}", round=1, choice=choice, comment=comment)
 
     def kept(self, agent: str, comment: str = "", *, round_: int = 1, forfeit: bool = False) -> SwitchSubmitted:
-        """What `keep` comes to."""
+        """The event that `keep` causes."""
         return SwitchSubmitted(
             agent_id=agent, name=f"Name of {agent}", round=round_, switched=False, comment=comment, forfeit=forfeit
         )
 
     def switched(self, agent: str, *, round_: int = 1) -> SwitchSubmitted:
-        """What `switch` comes to."""
+        """The event that `switch` causes."""
         return SwitchSubmitted(agent_id=agent, name=f"Name of {agent}", round=round_, switched=True, comment="")
 
     def picks(self, choices: str) -> "Table":
-        """Lets the agents choose in seat order, as in "OOOXX"."""
+        """Let the agents choose in seat order, as in "OOOXX"."""
         for agent, choice in zip(self.agents, choices, strict=True):
             self.pick(agent, choice)
         return self
 
     def keeps(self, *switchers: str) -> "Table":
-        """Lets all keep but those named."""
+        """Let all agents keep their choice, except those named."""
         for agent in self.agents:
             self.switch(agent) if agent in switchers else self.keep(agent)
         return self
@@ -56,7 +56,7 @@ class Table(SeatedTable):
         return self.picks(choices).keeps(*switchers)
 
     def played_to(self, phase: str, round_: int = 1) -> "Table":
-        """Plays rounds of 3:2 without a switch until a phase of a round begins."""
+        """Play rounds of 3:2 without a switch until a phase of a round begins."""
         if not self.state.seats:
             self.seated()
         while self.state.phase != phase or self.state.round < round_:

@@ -1,4 +1,4 @@
-"""An engine and a bus in memory, as unreliable as a test wants them."""
+"""An engine and a bus in memory, which a test can make unreliable."""
 
 import asyncio
 from asyncio import Future
@@ -16,7 +16,7 @@ def game(number: int = 1) -> str:
 
 
 def raw(game_id: str, version: int, kind: str = "moved", pad: int = 0) -> bytes:
-    """A message whose bytes no JSON library would write again: it can only have been passed on."""
+    """A message in bytes that no JSON library would write, so that a test sees whether it was passed on unchanged."""
     return b'{"type":"%b", "text":"\\u00e9 \xec\x98\xa4%b","game_id":"%b",  "version":%d}' % (
         kind.encode(),
         b"x" * pad,
@@ -45,7 +45,7 @@ class FakeWatch:
 
 
 class FakeBus:
-    """`games` is the log; what is told live is up to the test."""
+    """`games` is the log; the test decides which messages it sends live."""
 
     def __init__(self) -> None:
         self.games: dict[str, list[bytes]] = {}

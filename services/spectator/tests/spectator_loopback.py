@@ -19,11 +19,11 @@ from spectator_fakes import FakeBus
 from websockets.asyncio.client import ClientConnection, connect
 
 SECONDS = 8
-"""Sooner than a spectator's own bounds."""
+"""Time limit that is shorter than the spectator's own limits."""
 
 
 class Response:
-    """What came over a socket: status, headers, and the rest as it comes."""
+    """An answer on a socket: status, headers, and the body as it arrives."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.reader = reader
@@ -54,7 +54,7 @@ class Response:
 
 
 class Spectator:
-    """A running spectator and ways to talk to it."""
+    """A running spectator and its clients."""
 
     def __init__(self, bus: FakeBus, server: Server, port: int, metrics: Metrics) -> None:
         self.bus = bus
@@ -115,7 +115,7 @@ async def take(socket: ClientConnection, count: int) -> list[bytes]:
 
 
 async def ended(socket: ClientConnection) -> int:
-    """The close code, after everything that still comes."""
+    """Read all remaining messages and return the close code."""
     await asyncio.wait_for(socket.wait_closed(), SECONDS)
     assert socket.close_code is not None
     return socket.close_code

@@ -1,4 +1,4 @@
-"""What the tests of tournaments share."""
+"""Fixtures of the tests of tournaments."""
 
 import sys
 from pathlib import Path

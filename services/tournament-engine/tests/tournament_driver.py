@@ -1,4 +1,4 @@
-"""A tournament as its workers drive it, on the decider alone."""
+"""Drives a tournament as its workers do, with only the decider."""
 
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
@@ -29,7 +29,7 @@ def agent(number: int) -> str:
 
 
 class Driver:
-    """Sends commands, folds what was decided, and keeps the log with the command of each event."""
+    """Decides commands, folds their events, and keeps the log with the command of each event."""
 
     def __init__(self, rules: Tournament = RULES) -> None:
         self.rules = rules
@@ -100,7 +100,7 @@ class Driver:
         return [each for each in self.rules.effects(self.state) if each.kind == kind and each.due <= self.now]
 
     def pair(self) -> "Driver":
-        """What the worker of pairings does."""
+        """Do the work of the worker of pairings."""
         (effect,) = self.due(effects.PAIR)
         payload = effect.payload
         assert isinstance(payload, effects.RoundToPair)
@@ -109,7 +109,7 @@ class Driver:
         ).accepted()
 
     def seat_all(self) -> "Driver":
-        """What the worker of tables does, for every table that waits."""
+        """Do the work of the worker of tables, for every waiting table."""
         while waiting := self.due(effects.SEAT):
             for effect in waiting:
                 self.seat(effect)
@@ -144,14 +144,14 @@ class Driver:
         return self.state.rounds[number - 1].tables[position - 1]
 
     def played(self) -> "Driver":
-        """One round from its pairing to its last result."""
+        """Play one round from its pairing to its last result."""
         self.pair().seat_all()
         for game_id in self.running():
             self.score(game_id)
         return self
 
     def to_the_end(self) -> "Driver":
-        """Games take a minute, so that an arena ends."""
+        """Play to the end of the tournament. Games take a minute, so that an arena ends."""
         while not self.state.over:
             for effect in self.due("deadline"):
                 self.when(DeadlinePassed(effect_id=effect.id)).accepted()

@@ -1,4 +1,4 @@
-"""A trial at a table: given what was played, when somebody does this, then that."""
+"""A trial in a test: given earlier moves, when an agent moves, then these events."""
 
 from collections.abc import Callable
 from typing import Any
@@ -24,16 +24,16 @@ class Table(SeatedTable):
         return self.act(self.roles("JUROR")[juror], {"type": "vote", "verdict": verdict})
 
     def spoken(self, role: Any, text: str = "I say so.", *, phase: Any = "opening", round_: int = 0) -> Spoke:
-        """What `speak` comes to."""
+        """The event that `speak` causes."""
         agent = self.role(role)
         return Spoke(agent_id=agent, name=f"Name of {agent}", role=role, text=text, phase=phase, round=round_)
 
     def voted(self, juror: int, verdict: Any) -> VoteSubmitted:
-        """What `vote` comes to."""
+        """The event that `vote` causes."""
         return VoteSubmitted(agent_id=self.roles("JUROR")[juror], role="JUROR", verdict=verdict)
 
     def played_to(self, phase: str, round_: int = 0) -> "Table":
-        """Lets everybody say something until a phase (and round) begins; jurors say GUILTY."""
+        """Let all agents speak until a phase (and round) begins; jurors vote GUILTY."""
         if not self.state.seats:
             self.seated()
         while self.state.phase != phase or self.state.round < round_:

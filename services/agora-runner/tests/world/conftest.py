@@ -1,4 +1,4 @@
-"""A run in a test: given its world, when its agents answer so, then this is in the log."""
+"""A run in a test: given its world, when its agents answer, then these events are in the log."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -57,7 +57,7 @@ def spec_of(
     rules: Mapping[str, Any] | None = None,
     **fields: Any,
 ) -> RunSpec:
-    """A run's spec: table 1-D, or six neutral agents; Stage 1 without crises unless rules say otherwise."""
+    """A run's spec: table 1-D, or six neutral agents; by default Stage 1 without crises."""
     table = tuple(
         Seat(agent=agent, model="scripted", persona=persona, home=(homes or {}).get(agent, home))  # type: ignore[arg-type]
         for agent, persona, home in TABLE
@@ -82,7 +82,7 @@ def spec_of(
 
 
 class Run(Scenario[RunState]):
-    """A run by what its agents answer; `caused` are the events of the newest decision."""
+    """A run that the agents' answers drive. `caused` are the events of the newest decision."""
 
     NAMES = NAMES
     IDLE = IDLE
@@ -124,28 +124,28 @@ class Run(Scenario[RunState]):
         return self.when(commands.TakeTurn(effect_id=effect_id(self.state) or "", reply=self.reply(choice, **fields)))
 
     def fail(self, code: str = "parse_error") -> "Run":
-        """The next agent's reply is no act."""
+        """Let the next agent give a reply without an act."""
         return self.answer((None, None, None), code=code, thought=None)
 
     def until(self, agent: str, choose: Callable[[RunState, str], Choice] | None = None) -> "Run":
-        """Let the others act (idle) until it is an agent's turn."""
+        """Let the others act (idle by default) until it is an agent's turn."""
         while self.state.next_agent != agent:
             self.answer(choose(self.state, str(self.state.next_agent)) if choose else IDLE)
         return self
 
     def act(self, agent: str, action: str, target: str | None = None, content: str | None = None) -> TurnRecord:
-        """Let an agent act at its next turn; give the record."""
+        """Let an agent act at its next turn; return the record."""
         return self.until(agent).answer((action, target, content)).record
 
     def epoch(self, choose: Callable[[RunState, str], Choice] | None = None) -> "Run":
-        """Let everybody act to the end of the present epoch."""
+        """Let all agents act to the end of the current epoch."""
         turn = self.state.turn
         while self.state.next_agent is not None and self.state.turn == turn:
             self.answer(choose(self.state, self.state.next_agent) if choose else IDLE)
         return self
 
     def play(self, choose: Callable[[RunState, str], Choice] | None = None) -> "Run":
-        """Let everybody act until no turn is owed, then report."""
+        """Let all agents act until no turn is pending, then report."""
         while self.state.next_agent is not None:
             self.answer(choose(self.state, self.state.next_agent) if choose else IDLE)
         return self.when(commands.EndRun(effect_id=effect_id(self.state) or ""))
@@ -165,7 +165,7 @@ class Run(Scenario[RunState]):
         return scenes.scene(self.state, agent)
 
     def told(self, agent: str, kind: str) -> list[dict[str, Any]]:
-        """What an agent is shown among its recent events of a kind."""
+        """The events of a kind among the recent events that an agent sees."""
         return [each.values for each in self.scene(agent).events if each.kind == kind]
 
     def public(self, event: Event) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""An OpenID provider of the tests' own, which signs everybody in at once and does one thing wrong at a time."""
+"""An OpenID provider for tests, which signs everyone in immediately and can make one error at a time."""
 
 import base64
 import hashlib
@@ -30,7 +30,7 @@ ED = OKPKey.generate_key("Ed25519", {"kid": "edwards"})
 
 
 def public(key: Key, **changes: Any) -> dict[str, Any]:
-    """A key as the provider shows it; a change to None leaves the member out."""
+    """A key in the form that the provider publishes. A change to None leaves the member out."""
     shown = {**key.as_dict(private=False), "use": "sig", **changes}
     return {name: value for name, value in shown.items() if value is not None}
 
@@ -44,7 +44,7 @@ def unsigned(claims: Mapping[str, Any], header: Mapping[str, Any] | None = None)
 
 
 def signed(claims: Mapping[str, Any], key: Key = RSA, **header: Any) -> str:
-    """A token; a header set to None is left out."""
+    """A signed token. A header set to None is left out."""
     members = {"alg": "RS256", "kid": key.kid, **header}
     members = {name: value for name, value in members.items() if value is not None}
     registry = JWSRegistry(algorithms=[str(members["alg"])], strict_check_header=False)
@@ -55,30 +55,30 @@ def signed(claims: Mapping[str, Any], key: Key = RSA, **header: Any) -> str:
 
 
 def signed_with_the_public_key(claims: Mapping[str, Any]) -> str:
-    """HS256 with the text of the public key as the secret: accepted by those who let the token choose the algorithm."""
+    """A token signed by HS256 with the public key's text, for clients that let the token choose the algorithm."""
     head = f"{b64(json.dumps({'alg': 'HS256', 'kid': 'first'}).encode())}.{b64(json.dumps(claims).encode())}"
     return f"{head}.{b64(hmac.digest(RSA.as_pem(private=False), head.encode(), 'sha256'))}"
 
 
 class OwnProvider:
-    """What it does is set in its attributes, which tests change."""
+    """Tests change its behaviour by its attributes."""
 
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer
         self.keys: list[dict[str, Any]] = [public(RSA)]
         self.sign: Callable[[dict[str, Any]], str] = signed
         self.claims: dict[str, Any] = {}
-        """Claims in the token besides the usual ones; None leaves one out."""
+        """Further claims in the token; None leaves a usual claim out."""
         self.metadata: dict[str, Any] = {}
         self.subject = "person-1"
         self.userinfo: Any = None
-        """None: the subject and the name "Ada"."""
+        """The answer of the userinfo endpoint; None for the subject and the name "Ada"."""
         self.answers: dict[str, Answer] = {}
         """Answers by path that replace the usual ones."""
         self.callback: dict[str, str] = {}
-        """What the browser takes back besides the usual: "" leaves a value out."""
+        """Changes to the parameters of the redirect to the platform; "" leaves a parameter out."""
         self.before: Callable[[str], None] = lambda _path: None
-        """Called with the path of a request before it is answered."""
+        """Is called with the path of each request before the answer."""
         self.requests: list[str] = []
         self._codes: dict[str, dict[str, str]] = {}
 
@@ -108,7 +108,7 @@ class OwnProvider:
         return self.sign(claims)
 
     def authorize(self, query: Mapping[str, str]) -> Answer:
-        """Sign the person in, as if they had typed a password, and send them back."""
+        """Sign the person in, as if they had entered a password, and redirect them to the platform."""
         assert query["response_type"] == "code"
         assert query["code_challenge_method"] == "S256"
         assert query["client_id"] == CLIENT_ID
@@ -119,7 +119,7 @@ class OwnProvider:
         return 302, b"", {"location": f"{query['redirect_uri']}?{kept}"}
 
     def exchange(self, form: Mapping[str, str], authorization: str) -> Answer:
-        """A code for tokens, once, from the client that knows its secret and the verifier."""
+        """Exchange a code for tokens, once, if the client knows its secret and the verifier."""
         scheme, _, credentials = authorization.partition(" ")
         said = base64.b64decode(credentials).decode().split(":") if scheme == "Basic" else ("", "")
         known = [unquote_plus(part) for part in said]
@@ -152,7 +152,7 @@ class OwnProvider:
         return 404, b"", {}
 
     def code_of(self, url: str) -> str:
-        """Sign in at the address that a gateway made, and return the code that goes back."""
+        """Sign in at an address that a gateway made, and return the code of the redirect."""
         _, _, headers = self.authorize(dict(parse_qsl(urlsplit(url).query)))
         return parse_qs(urlsplit(headers["location"]).query)["code"][0]
 

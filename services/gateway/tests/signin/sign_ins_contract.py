@@ -1,4 +1,4 @@
-"""What sign-ins and sessions promise, in Postgres and in memory: each test is a coroutine that takes a store."""
+"""The contract of sign-ins and sessions, in Postgres and in memory: each test is a coroutine that takes a store."""
 
 import asyncio
 import hashlib

@@ -1,4 +1,4 @@
-"""A twin in memory of the sign-ins and sessions in Postgres, with a clock that tests move."""
+"""An in-memory twin of the sign-ins and sessions in Postgres, with a clock that tests move."""
 
 import uuid
 from datetime import UTC, datetime

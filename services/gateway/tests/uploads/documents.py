@@ -1,4 +1,4 @@
-"""Documents made by hand, for tests."""
+"""Builds small documents for tests."""
 
 import io
 import zipfile
@@ -48,7 +48,7 @@ _FONT = "<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>
 
 
 def shown(text: str, x: float = 50, y: float = 300) -> str:
-    """Text at a place of a page, 12 points high."""
+    """PDF operators for text at a position on a page, 12 points high."""
     return f"\nBT /F1 12 Tf {x} {y} Td ({text}) Tj ET\n"
 
 
@@ -57,7 +57,7 @@ def stream(content: str, entries: str = "") -> str:
 
 
 def pdf(content: str, *objects: str, root: str = "", page: str = "", resources: str = "", font: str = _FONT) -> bytes:
-    """A PDF of one page of 400 × 400 points; `objects` are numbered from 10."""
+    """A PDF with one page of 400 × 400 points. `objects` are numbered from 10."""
     numbered = {
         1: f"<</Type/Catalog/Pages 2 0 R{root}>>",
         2: "<</Type/Pages/Kids[3 0 R]/Count 1>>",
@@ -77,7 +77,7 @@ def pdf(content: str, *objects: str, root: str = "", page: str = "", resources: 
 
 
 def docx(body: str, *, sections: str = "", relations: str = "", **parts: str) -> bytes:
-    """A DOCX of a body; `parts` are others by kind, such as `styles`, with the content of their root element."""
+    """A DOCX with this body. `parts` are other parts by kind, such as `styles`: the content of their root element."""
     kinds = {"header1": "header", "header2": "header", "footer1": "footer"}
     targets = {name: (kinds.get(name, name), f"{name}.xml") for name in parts}
     roots = {"header1": "hdr", "header2": "hdr", "footer1": "ftr"}
@@ -105,7 +105,7 @@ def r(text: str, properties: str = "", tag: str = "t") -> str:
 def hwpx(
     *sections: str, head: str = "", spine: tuple[int, ...] = (), listed: bool = True, **more: str | bytes
 ) -> bytes:
-    """An HWPX of sections; `spine` orders them, and `more` are other entries of the zip file.
+    """An HWPX with these sections. `spine` orders them, and `more` are other entries of the zip file.
 
     `listed`: the header is in the spine, as most writers have it.
     """

@@ -1,10 +1,10 @@
-"""Makes the files beside this one with other people's libraries, as they were committed.
+"""Makes the committed files of this folder with third-party libraries.
 
-Run it in an environment of its own: `pip install pikepdf==10.18.0 reportlab==5.1.0 python-docx==1.2.0
+Run it in a separate environment: `pip install pikepdf==10.18.0 reportlab==5.1.0 python-docx==1.2.0
 python-hwpx==6.9.0 fonttools==4.68.0 pillow==13.0.0`, then `python make_files.py FONT FOLDER` with an OpenType font that
-has Hangul, such as that of pylopdf-fonts-ko. No file is of Word or Hancom Office itself.
+has Hangul, such as that of pylopdf-fonts-ko. No file was made by Word or Hancom Office.
 
-LibreOffice 7.4.7 of Debian 12 (`libreoffice-writer-nogui`) made `writer.docx` and `writer.pdf` of `writer.fodt`:
+LibreOffice 7.4.7 of Debian 12 (`libreoffice-writer-nogui`) made `writer.docx` and `writer.pdf` from `writer.fodt`:
 `soffice --headless --convert-to docx writer.fodt`, and for the PDF
 `--convert-to 'pdf:writer_pdf_Export:{"UseTaggedPDF": {"type": "boolean", "value": "true"}}'`.
 """
@@ -34,7 +34,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 
 def truetype(path, letters):
-    """Some letters of a font with cubic outlines as a TrueType font, which reportlab needs."""
+    """A TrueType font, which reportlab needs, with some letters of a font with cubic outlines."""
     font = TTFont(path)
     subsetter = Subsetter()
     subsetter.populate(text=letters)
@@ -97,7 +97,7 @@ def scanned(made, page):
 
 
 def stamped(made, page):
-    """A court's system stamped the scans: the second and third page."""
+    """Scans on the second and third page, with the stamp of a court's system."""
     if page in (1, 2):
         scanned(made, page)
         made.setFont("Korean", 9)
@@ -107,7 +107,7 @@ def stamped(made, page):
 
 
 def recognised(made, page):
-    """Invisible text under the picture, as recognisers write it."""
+    """Invisible text under the picture, as OCR programs write it."""
     text = made.beginText(60, 780)
     text.setFont("Korean", 11)
     text.setTextRenderMode(3)
@@ -118,7 +118,7 @@ def recognised(made, page):
 
 
 def letterhead(made, page):
-    """A picture as background is no scan."""
+    """A page with a picture as background, which is not a scan."""
     scanned(made, page)
     words(made, page)
 
@@ -177,7 +177,7 @@ def form(made, _):
 
 
 def noted_form():
-    """A form with what people put on pages: typed notes, sticky notes, highlights, attached files."""
+    """A form with people's annotations: typed notes, sticky notes, highlights, attached files."""
     with pikepdf.open(io.BytesIO(canvas(form))) as file:
         for kind, text, flags in (
             ("FreeText", "received 2 March", 4), ("Text", "see page 3", 4), ("Highlight", "wrong", 4),

@@ -1,4 +1,4 @@
-"""Nodes as child processes, and the cases that are voted on."""
+"""Chain nodes as child processes, and the cases for votes."""
 
 import json
 import signal
@@ -18,7 +18,7 @@ from playmolt_jury.chain.port import Case
 from tests import platforms
 
 ANVIL_KEY = "0xac0974bec39a17e36ba4a6b4d238ff944bacb478cbed5efcae784d7bf4f2ff80"
-"""Account 0 of every Anvil, which prints it when it starts."""
+"""The key of account 0 of every Anvil, which Anvil prints when it starts."""
 JURORS = ("ophiuchus", "radical", "sympathizer", "opportunist", "philosopher")
 _START_SECONDS = 90
 
@@ -28,10 +28,10 @@ def case(session: str, log_hash: str = "ab" * 32) -> Case:
 
 
 class Node:
-    """A node as a child process that can be killed and started again on its port."""
+    """A node as a child process, which can be killed and started again on its port."""
 
     def __init__(self, launch: Callable[[Sequence[str]], Process], key: str, port: int = 0) -> None:
-        """`launch` starts the program with the options that it is given."""
+        """`launch` starts the program with the given options."""
         self._launch = launch
         self.options: Sequence[str] = ()
         self.key = key
@@ -39,7 +39,7 @@ class Node:
         self.process: Process | None = None
         self._receipts: list[list[dict[str, Any]]] = []
         self.earlier = 0
-        """The transactions of the tests before, on a node that they share."""
+        """Number of transactions of earlier tests on a shared node."""
 
     @property
     def url(self) -> str:
@@ -94,7 +94,7 @@ class Node:
         return answer["result"]
 
     def transactions(self) -> list[dict[str, Any]]:
-        """The receipts of all transactions there are."""
+        """The receipts of all transactions."""
         for number in range(len(self._receipts), int(self.ask("eth_blockNumber"), 16) + 1):
             sent = self.ask("eth_getBlockByNumber", hex(number), False)["transactions"]
             self._receipts.append([self.ask("eth_getTransactionReceipt", each) for each in sent])
@@ -112,7 +112,7 @@ def embedded(folder: Path) -> Node:
 
 
 def anvil_node(npm: Path, *options: str) -> Node:
-    """An Anvil without its package's wrapper, which would start the program as a child."""
+    """An Anvil without the wrapper of its package, which would start the program as a child."""
     (program,) = (npm / "node_modules" / "@foundry-rs").glob("anvil-*/bin/anvil*")
 
     def launch(more: Sequence[str]) -> Process:

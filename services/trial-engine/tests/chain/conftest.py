@@ -1,4 +1,4 @@
-"""Chains to vote on: the embedded node as a process, Anvil as one, and a ledger in this one."""
+"""Chains for votes: the embedded node and Anvil as processes, and a ledger in this process."""
 
 import hashlib
 import os
@@ -25,7 +25,7 @@ _INSTALL_SECONDS = 100
 
 @pytest.fixture
 def node(tmp_path: Path) -> Iterator[Node]:
-    """An embedded node of the test's own."""
+    """An embedded node only for this test."""
     made = embedded(tmp_path / "evm").start()
     yield made
     assert made.stop() == 0
@@ -33,7 +33,7 @@ def node(tmp_path: Path) -> Iterator[Node]:
 
 @pytest.fixture(scope="session")
 def shared_node(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Node]:
-    """An embedded node that nobody kills."""
+    """A shared embedded node, which no test kills."""
     made = embedded(tmp_path_factory.mktemp("evm")).start()
     yield made
     made.stop()
@@ -59,7 +59,7 @@ def npm() -> Path:
 
 @pytest.fixture(scope="session")
 def build(npm: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[[], str]:
-    """Compiles the contract as it stands now and gives the artifact's text."""
+    """Compiles the current contract and returns the artifact's text."""
 
     def compiled() -> str:
         folder = tmp_path_factory.mktemp("build")
@@ -81,7 +81,7 @@ def anvil(npm: Path) -> Iterator[Node]:
 
 @pytest.fixture
 def anvils(npm: Path) -> Iterator[Callable[..., Node]]:
-    """Starts Anvils of the test's own, with options."""
+    """Starts Anvils for this test, with options."""
     made: list[Node] = []
 
     def start(*options: str) -> Node:
@@ -95,7 +95,7 @@ def anvils(npm: Path) -> Iterator[Callable[..., Node]]:
 
 @pytest.fixture
 async def chains() -> AsyncIterator[Callable[..., JsonRpcChain]]:
-    """Makes adapters, each like one of a process of its own, with options."""
+    """Makes adapters with options, each as independent as in a separate process."""
     made: list[JsonRpcChain] = []
 
     def connected(node: Node, **options: Any) -> JsonRpcChain:
@@ -109,7 +109,7 @@ async def chains() -> AsyncIterator[Callable[..., JsonRpcChain]]:
 
 @pytest.fixture(params=["embedded", "anvil"])
 def chain_node(request: pytest.FixtureRequest) -> Node:
-    """Every kind of node the adapter is meant for."""
+    """Every kind of node for which the adapter is meant."""
     name = "shared_node" if request.param == "embedded" else "anvil"
     made: Node = request.getfixturevalue(name)
     made.earlier = len(made.transactions())
@@ -131,7 +131,7 @@ def _run(tool: str, arguments: list[str], folder: Path) -> None:
 
 
 def _nodejs() -> Path:
-    """Node.js from a wheel, for a machine that has none."""
+    """Node.js from a wheel, for machines without it."""
     kept = Path(sys.prefix) / "npm" / "nodejs"
     if not kept.exists():
         uv = Path(sys.executable).with_name("uv")
@@ -142,5 +142,5 @@ def _nodejs() -> Path:
 
 @pytest.fixture
 def sessions() -> Callable[[], str]:
-    """Session ids that no other test has."""
+    """Gives session ids that no other test uses."""
     return lambda: f"jury-{os.urandom(8).hex()}"

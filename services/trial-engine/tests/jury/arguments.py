@@ -1,4 +1,4 @@
-"""What a patient overseer says: ten different arguments for each of the three jurors that lean least."""
+"""Arguments of a patient overseer: ten different ones for each of the three least decided jurors."""
 
 from collections.abc import Mapping
 
@@ -156,4 +156,4 @@ EDITS: Mapping[str, tuple[str, ...]] = {
         "저는 합리적 의심이 있습니다.",
     ),
 }
-"""The first argument again and again, each time a little otherwise."""
+"""The first argument in versions that differ a little."""

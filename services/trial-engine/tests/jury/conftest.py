@@ -1,4 +1,4 @@
-"""A jury session: given what was said and replied, when somebody does this, then that."""
+"""A jury session in a test: given messages and replies, when a person or a worker acts, then these events."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -57,7 +57,7 @@ def about(topic: str, impact: Any = "positive") -> TopicImpact:
 
 
 def case(language: Language = "en", **jurors: Mapping[str, Any]) -> Material:
-    """A small case; what differs of a juror is given by its id."""
+    """A small case. `jurors` gives changes of a juror by its id."""
     return Material(
         language=language,
         title="The case",
@@ -121,7 +121,7 @@ def juror(name: str, **changes: Any) -> Juror:
 
 
 Replies = Mapping[str, Any]
-"""What models say, by the turn's name or its first word: a text, an object, tool calls, or a Failed."""
+"""Replies of models by the turn's name or its first word: a text, an object, tool calls, or a Failed."""
 
 
 def reply(said: Any) -> port.Reply | port.Failed:
@@ -141,7 +141,7 @@ DEFAULT: Replies = {
 
 
 class Session(Scenario[State]):
-    """A session that is open; `request` is the newest call, `requests` what models were asked, `said` what they say."""
+    """An open session. `request` is the newest call, `requests` are the requests to models, `said` their replies."""
 
     def __init__(self, jury: Jury, *, language: str = "en", model: str = "scripted", opened: bool = True) -> None:
         super().__init__(jury)
@@ -154,7 +154,7 @@ class Session(Scenario[State]):
             self.call("jury_open", {"language": language, "model": model})
 
     def call(self, route: str, body: Any = None, *, agent: str = OWNER, run: bool = True, **params: str) -> Any:
-        """A call, with what the workers then do: what the caller reads, or the refusal."""
+        """Make a call and do the work of the workers; return what the caller reads, or the refusal."""
         self.calls += 1
         self.request = ApiRequest(
             route=route, stream="jury-1", params=params, body=body, agent_id=agent, name="Ada",
@@ -180,7 +180,7 @@ class Session(Scenario[State]):
         return msgspec.json.decode(msgspec.json.encode(answer.body))
 
     def work(self) -> "Session":
-        """Carries out every effect for a model, as `said` has it."""
+        """Carry out every effect for a model, with the replies in `said`."""
         while effect := next(
             (effect for effect in self.jury.effects(self.state) if effect.kind == effects.TURN_EFFECT), None
         ):
@@ -203,7 +203,7 @@ class Session(Scenario[State]):
         return reply(said(request) if callable(said) else said)
 
     def chain(self, *, closed_without: Sequence[str] = (), until: str = "") -> "Session":
-        """Does the work on the chain, as a chain does: it counts what was voted."""
+        """Do the work on the chain, which counts the votes."""
         while effect := self.due(effects.CHAIN_EFFECT):
             if effect.payload.work == until:
                 break
@@ -242,7 +242,7 @@ class Session(Scenario[State]):
         )  # fmt: skip
 
     def to(self, phase: str) -> "Session":
-        """Goes on to a phase, on the shortest way."""
+        """Continue to a phase by the shortest way."""
         path = ("prologue", "investigation", "persuasion", "deliberation")
         while self.state.phase != phase:
             if self.state.phase in path[:3]:
@@ -287,7 +287,7 @@ class Session(Scenario[State]):
 
 
 def scripted_model(seed: str = "0") -> Callable[[ModelRequest], port.Reply | port.Failed]:
-    """The characters, as something to put into `said`."""
+    """The scripted characters as a model, for `said`."""
     model = ScriptedModel(scripted.add_to(Cast()), seed)
 
     async def forget(_: Attempt) -> None:
@@ -337,7 +337,7 @@ PACK_TOML = b'format = 1\ngame = "jury"\nid = "ferry"\ntitle = "Ferry"\nlanguage
 
 @pytest.fixture(scope="session")
 def ferry() -> Pack:
-    """A case of three jurors."""
+    """A case with three jurors."""
     template = files("playmolt_jury").joinpath("content", "template")
     words = {f"en/{each.name}": each.read_bytes() for each in template.joinpath("en").iterdir()}
     structure = template.joinpath("structure.toml").read_bytes()
