@@ -285,6 +285,23 @@ def test_a_game_that_ended_while_the_lobbys_feed_was_away_is_gone(reader: Reader
     expect(now).to_contain_text("No games are waiting or running.")
 
 
+@pytest.mark.usefixtures("ended")
+def test_the_featured_game_is_playing_or_the_latest_that_ended(reader: Reader) -> None:
+    page, shown = reader("/"), dict[str, object]()
+
+    def listed(route: Route) -> None:
+        found = route.fetch().json()
+        game = next(row for row in found["rows"] if row["over"])
+        route.fulfill(json=found | {"rows": [game | shown]})
+
+    page.route(re.compile(r"/games/rows\?limit="), listed)
+    for over, phase, heading in ((True, "end", "Latest game"), (False, "switch", "Now playing")):
+        shown |= {"over": over, "phase": phase}
+        page.reload()
+        expect(page.locator("#featured")).to_have_text(heading)
+        expect(page.locator("section[aria-labelledby=featured] svg")).to_be_visible()
+
+
 def being_made(route: Route) -> None:
     """Answer as for a study that takes longer than a request waits."""
     route.fulfill(status=202, headers={"Retry-After": "1"}, json={"status": "making"})

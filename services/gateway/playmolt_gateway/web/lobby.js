@@ -127,13 +127,15 @@ class Featured {
   constructor() {
     this.stage = el("div", { class: "stage" });
     this.about = el("p", { class: "row about-featured" });
-    this.node = el("section", { class: "card", "aria-labelledby": "featured" }, el("h2", { id: "featured" }, t("featured")), this.stage, this.about);
+    this.title = el("h2", { id: "featured" }, t("featured"));
+    this.node = el("section", { class: "card", "aria-labelledby": "featured" }, this.title, this.stage, this.about);
   }
 
   async show(row) {
     const now = JSON.stringify([row?.game_id, row?.phase, row?.round, row?.over]);
     if (now === this.shown) return;
     this.shown = now;
+    fill(this.title, t(row?.over ? "featured.over" : "featured"));
     if (!row) {
       fill(this.about, t("lobby.quiet"));
       return;
