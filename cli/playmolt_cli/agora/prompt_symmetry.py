@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 from playmolt_agora_runner.folder.outline import described, outline
 from playmolt_agora_runner.folder.symmetry import NO_DIFFERENCE, DeclaredDifference, SymmetryResult
-from playmolt_agora_runner.plan.plan_texts import PackagedDifference, QuestionText, SeedText, knowledge, notions
+from playmolt_agora_runner.plan.plan_texts import PackagedDifference, PlanText, knowledge, notions
 from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.scene import Scene
@@ -71,8 +71,8 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
 
 def check(
     library: Library | None = None,
-    seed_texts: Sequence[SeedText] = (),
-    questions: Sequence[QuestionText] = (),
+    seed_texts: Sequence[PlanText] = (),
+    questions: Sequence[PlanText] = (),
     folder: SymmetryResult = NO_DIFFERENCE,
 ) -> Certificate:
     """Compare all texts, and those of a plan; `library` replaces the package's own texts, to try others.
@@ -82,8 +82,7 @@ def check(
     checker = _Checker(library or texts.library())
     faults = (
         *checker.faults(),
-        *(fault for each in seed_texts for fault in each.faults()),
-        *(f"{each.field}: {fault}" for each in questions for fault in each.faults()),
+        *(f"{each.place}: {fault}" for each in (*seed_texts, *questions) for fault in each.faults()),
     )
     return Certificate(
         version=texts.version(),

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 from playmolt_agora_runner.folder.outline import outline
-from playmolt_agora_runner.plan.plan_texts import SeedText
+from playmolt_agora_runner.plan.plan_texts import PlanText
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.texts import Library, PromptTexts
 from playmolt_cli.agora import prompt_symmetry
@@ -159,7 +159,8 @@ def test_an_outline_sees_shape_numbers_and_slots_and_no_words() -> None:
     ],
 )
 def test_seed_events_are_compared_like_every_other_text(phase: PhaseName, ko: str, en: str, fault: str) -> None:
-    text = SeedText(phase, 3, ko, en)
-    assert "".join(text.faults()).startswith("the seed event of turn 3" if fault else "")
+    text = PlanText("the seed event of turn 3", ko, en, phase)
     assert fault in "".join(text.faults())
-    assert prompt_symmetry.check(seed_texts=(text,)).ok == (not fault)
+    certificate = prompt_symmetry.check(seed_texts=(text,))
+    assert certificate.ok == (not fault)
+    assert all(each.startswith("the seed event of turn 3: ") for each in certificate.faults)

@@ -22,7 +22,11 @@ from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.plan import document
 from playmolt_agora_runner.plan.reading import FIELDS
 
-_CODED: Final = frozenset(route.name for route in (routes.CODINGS, routes.JUDGE, routes.JUDGE_STOP, routes.SHEET))
+_CODED: Final = (routes.CODINGS.name, routes.JUDGE.name, routes.JUDGE_STOP.name, routes.SHEET.name)
+_VIEWS: Final[Mapping[str, Callable[[State], msgspec.Struct]]] = {
+    routes.RUNS.name: views.runs,
+    **dict.fromkeys(_CODED, views.codings),
+}
 _SHARING: Final = (sharing.ASK, sharing.TAKE_BACK, sharing.PAGE)
 
 R = TypeVar("R", bound=msgspec.Struct)
@@ -114,11 +118,7 @@ class ExperimentApi(GameApi[State]):
             return NO_EXPERIMENT
         if request.route == routes.FORK.name:
             return _forked(state, request)
-        if request.route in _CODED:
-            return ApiReply(views.codings(state))
-        if request.route == routes.RUNS.name:
-            return ApiReply(views.runs(state))
-        return ApiReply(views.experiment(state), 200)
+        return ApiReply(_VIEWS.get(request.route, views.experiment)(state))
 
     @override
     def many(self, states: Sequence[State | ErasedSession], request: ApiRequest) -> ApiReply | Refused:

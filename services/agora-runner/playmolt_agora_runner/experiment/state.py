@@ -106,7 +106,6 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     plan: Plan | None = None
     plan_hash: str = ""
     text: str = ""
-    text_hash: str = ""
     pins: Pins = _NO_PINS
     models: tuple[PinnedModel, ...] = ()
     tests: tuple[PinnedTest, ...] = ()
@@ -191,7 +190,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _REGISTERED: Final = (
-    "operator", "name", "seed", "plan", "plan_hash", "text", "text_hash", "pins", "models", "tests", "folder", "rooms",
+    "operator", "name", "seed", "plan", "plan_hash", "text", "pins", "models", "tests", "folder", "rooms",
 )  # fmt: skip
 
 

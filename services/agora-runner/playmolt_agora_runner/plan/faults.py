@@ -24,7 +24,9 @@ _MOST_TOKENS: Final = 100_000
 
 def faults_of(plan: Plan, places: Places = ALL_READ, *, rooms_read: bool = True) -> Iterator[PlanFault]:
     """The faults that the plan alone shows. Without `rooms_read` it may have runs in rooms that could not be read."""
-    yield from _name_faults(plan)
+    yield from text_faults("name", plan.name)
+    yield from twice("models", plan.models)
+    yield from twice("languages", plan.languages)
     yield from _phase_faults(plan, rooms_read=rooms_read)
     yield from _hypothesis_faults(plan)
     yield from _sampling_faults(plan)
@@ -49,12 +51,6 @@ def _probe_faults(plan: Plan) -> Iterator[PlanFault]:
             if value > limit:
                 message = f"is {value}, more than the {limit} that were counted"
                 yield PlanFault(f"probes[{at}].{name}", message, code="out_of_range")
-
-
-def _name_faults(plan: Plan) -> Iterator[PlanFault]:
-    yield from text_faults("name", plan.name)
-    yield from twice("models", plan.models)
-    yield from twice("languages", plan.languages)
 
 
 def _phase_faults(plan: Plan, *, rooms_read: bool) -> Iterator[PlanFault]:
@@ -176,4 +172,4 @@ def _seed_event_faults(plan: Plan, places: Places) -> Iterator[PlanFault]:
     for place, text in zip(
         chain((at for at, _ in events), repeat("seed_events")), plans.seed_texts(plan), strict=False
     ):
-        yield from (PlanFault(place, fault) for fault in text.faults())
+        yield from (PlanFault(place, f"{text.place}: {fault}") for fault in text.faults())

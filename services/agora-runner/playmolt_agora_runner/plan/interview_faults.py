@@ -13,7 +13,7 @@ from playmolt_schemas.text import trimmed
 from playmolt_agora_runner.folder.source import ALL_READ, Places, placed
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan.plan import all_languages
-from playmolt_agora_runner.plan.plan_texts import QuestionText
+from playmolt_agora_runner.plan.plan_texts import PlanText
 
 _KINDS: Final = ("scale", "choices", "text")
 _STEPS: Final = 100
@@ -36,7 +36,7 @@ def faults_of(plan: Plan, places: Places = ALL_READ) -> Iterator[PlanFault]:
                 message = f"has no text in {language}, a language of the plan"
                 yield PlanFault(f"{at}.ask.{language}", message, code="missing_text")
     for text in texts_of(plan, places):
-        yield from (PlanFault(text.field, fault, code="asymmetric") for fault in text.faults())
+        yield from (PlanFault(text.place, fault, code="asymmetric") for fault in text.faults())
 
 
 def of_seats(plan: Plan, rooms: Sequence[LockedRoom], places: Places = ALL_READ) -> Iterator[PlanFault]:
@@ -97,7 +97,7 @@ def _choice_faults(plan: Plan, interview: Interview, at: str) -> Iterator[PlanFa
         yield PlanFault(at, f"has {counted}; both languages have equally many", code="asymmetric")
 
 
-def texts_of(plan: Plan, places: Places = ALL_READ) -> Iterator[QuestionText]:
+def texts_of(plan: Plan, places: Places = ALL_READ) -> Iterator[PlanText]:
     """The texts of all questions that are in both languages, also those of choices; none where one is played."""
     if len(all_languages(plan)) == 1:
         return
@@ -106,4 +106,4 @@ def texts_of(plan: Plan, places: Places = ALL_READ) -> Iterator[QuestionText]:
         korean, english = interview.choices_in("ko"), interview.choices_in("en")
         if interview.choices and len(korean) == len(english):
             pairs += [(f"{at}.choices", ko, en) for ko, en in zip(korean, english, strict=True)]
-        yield from (QuestionText(field, ko, en) for field, ko, en in pairs if trimmed(ko) and trimmed(en))
+        yield from (PlanText(field, ko, en) for field, ko, en in pairs if trimmed(ko) and trimmed(en))

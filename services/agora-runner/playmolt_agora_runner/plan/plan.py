@@ -15,13 +15,14 @@ from playmolt_schemas.stored.agora.plan import (
     Phase2Plan,
     PhasePlan,
     Plan,
+    PlannedSeedEvent,
     Probe,
     Stage1Import,
 )
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, SetName
-from playmolt_schemas.stored.agora.world import Rules
+from playmolt_schemas.stored.agora.world import Rules, SeedEvent
 
-from playmolt_agora_runner.plan.plan_texts import SeedText
+from playmolt_agora_runner.plan.plan_texts import PlanText
 from playmolt_agora_runner.world import worlds
 
 SET_LANGUAGES: Final[Mapping[SetName, Language]] = {"A": "ko", "B": "en", "C": "ko", "D": "en"}
@@ -65,15 +66,15 @@ def overrides(phase: Arm, rules: Mapping[str, object]) -> dict[str, object]:
     return {"energy.ledger": "real", **rules} if phase == COSTS_REAL else dict(rules)
 
 
-def seed_texts(plan: Plan) -> tuple[SeedText, ...]:
-    """The seed events of all phases, which agents read as they read every other text."""
-    found = [SeedText("phase2", event.turn, event.ko, event.en) for event in plan.seed_events]
+def seed_texts(plan: Plan) -> tuple[PlanText, ...]:
+    """The seed events of all phases, the plan's own first; agents read them as they read every other text."""
+    found: list[tuple[PhaseName, PlannedSeedEvent | SeedEvent]] = [("phase2", event) for event in plan.seed_events]
     for arm in ARMS:
         phase = phase_of(plan, arm)
         rules = worlds.rules(world(arm), overrides(arm, phase.rules)) if phase else ()
         if isinstance(rules, Rules):
-            found += [SeedText(world(arm), event.turn, event.ko, event.en) for event in rules.seed_events]
-    return tuple(found)
+            found += [(world(arm), event) for event in rules.seed_events]
+    return tuple(PlanText(f"the seed event of turn {each.turn}", each.ko, each.en, phase) for phase, each in found)
 
 
 def models(plan: Plan, phase: Arm) -> tuple[str, ...]:

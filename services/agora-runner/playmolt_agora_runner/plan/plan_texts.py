@@ -38,36 +38,25 @@ class Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     exceptions: tuple[PackagedDifference, ...]
 
 
-class QuestionText(msgspec.Struct, frozen=True):
-    """A text of a question that a plan asks aside, or of one of its choices; `field` is its place in the plan."""
+class PlanText(msgspec.Struct, frozen=True):
+    """A text of a plan that agents read: of a question, one of its choices, or a seed event of a phase."""
 
-    field: str
+    place: str
     ko: str
     en: str
-
-    def faults(self) -> Iterator[str]:
-        """Where the languages differ."""
-        if outline(self.ko) != outline(self.en):
-            yield f"the numbers, ids or lines of Korean and English differ: {self.ko!r} / {self.en!r}"
-        for notion in sorted(notions(self.ko, "ko") ^ notions(self.en, "en")):
-            yield f"one language speaks of {notion}, the other does not: {self.ko!r} / {self.en!r}"
-
-
-class SeedText(msgspec.Struct, frozen=True):
-    """A seed event of a plan: a text that the agents of a phase see at a turn."""
-
-    phase: PhaseName
-    turn: int
-    ko: str
-    en: str
+    phase: PhaseName | None = None
+    """That of a seed event."""
 
     def faults(self) -> Iterator[str]:
         """Where the languages differ, and of what the phase has no more either of them speaks."""
-        where = f"the seed event of turn {self.turn}"
-        yield from (f"{where}: {fault}" for fault in QuestionText(where, self.ko, self.en).faults())
-        spoken = notions(self.ko, "ko") | notions(self.en, "en")
-        for notion in sorted(spoken & set(knowledge().absent.get(self.phase, ()))):
-            yield f"{where}: it speaks of {notion}, which {self.phase} has no more"
+        if outline(self.ko) != outline(self.en):
+            yield f"the numbers, ids or lines of Korean and English differ: {self.ko!r} / {self.en!r}"
+        korean, english = notions(self.ko, "ko"), notions(self.en, "en")
+        for notion in sorted(korean ^ english):
+            yield f"one language speaks of {notion}, the other does not: {self.ko!r} / {self.en!r}"
+        absent = knowledge().absent.get(self.phase, ()) if self.phase else ()
+        for notion in sorted((korean | english).intersection(absent)):
+            yield f"it speaks of {notion}, which {self.phase} has no more"
 
 
 def notions(text: str, language: Language) -> set[str]:

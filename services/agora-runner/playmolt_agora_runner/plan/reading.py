@@ -80,22 +80,22 @@ def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPl
     lines = document.lines(body) if isinstance(body, str) else {}
     values = _with_choices(document.amounts(values))
     plan, faults = FIELDS.partly(Plan, values)
-    wrong = _wrong(faults)
     if plan is None and isinstance(values, dict):
-        stand_ins = {name: value for name, value in _STAND_INS.items() if wrong.inside(name)}
+        stand_ins = {name: value for name, value in _STAND_INS.items() if _wrong(faults).inside(name)}
         plan, _ = FIELDS.partly(Plan, values | stand_ins)
-    if plan is None:
-        return ParsedPlan(None, ParsedPlan(None, (), lines).placed(faults), lines)
-    plan = attribution.canonical(msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan))))
-    if isinstance(plan.stage1_import, str):
-        found = _imported(plan.stage1_import, imported or {})
-        faults += () if isinstance(found, Stage1Import) else found
-        plan = msgspec.structs.replace(plan, stage1_import=found if isinstance(found, Stage1Import) else None)
+    read = ParsedPlan(None, lines=lines)
+    if plan is not None:
+        plan = attribution.canonical(msgspec.structs.replace(plan, hypotheses=tuple(_whole(plan))))
+        if isinstance(plan.stage1_import, str):
+            counts = _imported(plan.stage1_import, imported or {})
+            faults += () if isinstance(counts, Stage1Import) else counts
+            plan = msgspec.structs.replace(plan, stage1_import=counts if isinstance(counts, Stage1Import) else None)
         wrong = _wrong(faults)
-    places = {name: kept for name, kind in _LISTS.items() if (kept := _kept(values, name, kind)) is not None}
-    alone = faults_of(plan, places, rooms_read=not wrong.inside("rooms"))
-    faults += [each for each in chain(alone, attribution.faults(plan, places)) if not _follows(each, wrong)]
-    return ParsedPlan(plan, ParsedPlan(plan, (), lines).placed(faults), lines, places)
+        places = {name: kept for name, kind in _LISTS.items() if (kept := _kept(values, name, kind)) is not None}
+        alone = chain(faults_of(plan, places, rooms_read=not wrong.inside("rooms")), attribution.faults(plan, places))
+        faults += [each for each in alone if not _follows(each, wrong)]
+        read = ParsedPlan(plan, (), lines, places)
+    return msgspec.structs.replace(read, faults=read.placed(faults))
 
 
 def _wrong(faults: Iterable[PlanFault]) -> FaultyParts:
@@ -186,18 +186,15 @@ def _whole(plan: Plan) -> Iterator[Hypothesis]:
     """Write short names out: `pcs` is that of every model. A name that is unknown stays and becomes a fault."""
     known = {test.lower(): test for test in known_tests(plan)}
     for entry in plan.hypotheses:
-        hypothesis = _hypothesis(entry)
+        # No test's name has a space in it, every sentence has.
+        if isinstance(entry, str):
+            hypothesis = Hypothesis(claim=entry) if " " in trimmed(entry) else Hypothesis(test=entry)
+        else:
+            hypothesis = entry
         name = trimmed(hypothesis.test).lower()
         family = [test for low, test in known.items() if low.startswith(f"{name}:")]
         for test in family or [known.get(name, hypothesis.test)]:
             yield msgspec.structs.replace(hypothesis, test=test)
-
-
-def _hypothesis(entry: str | Hypothesis) -> Hypothesis:
-    """No test's name has a space in it, every sentence has."""
-    if isinstance(entry, Hypothesis):
-        return entry
-    return Hypothesis(claim=entry) if " " in trimmed(entry) else Hypothesis(test=entry)
 
 
 def _imported(name: str, imported: Mapping[str, str]) -> Stage1Import | tuple[PlanFault, ...]:
