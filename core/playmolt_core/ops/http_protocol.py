@@ -5,7 +5,8 @@ All servers that use uvicorn share it, so that none has bounds of its own.
 
 import asyncio
 import re
-from collections.abc import Generator
+import socket
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
@@ -396,3 +397,33 @@ class BoundedProtocol(HttpToolsProtocol):
         if not self.transport.is_closing():
             self._go_on()
             self._report_state()
+
+
+async def serve_until(
+    stopping: asyncio.Event, app: Callable[..., Any], protocol: type[BoundedProtocol], sock: socket.socket, *,
+    grace_seconds: int, closing: Callable[[], None] = lambda: None,
+) -> None:  # fmt: skip
+    """Serve an ASGI application until it has to stop. Then call `closing`, and give answers so much time to end."""
+    config = uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        lifespan="off",
+        proxy_headers=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=grace_seconds,
+    )
+    server = HttpServer(config)
+
+    async def stop() -> None:
+        await stopping.wait()
+        closing()
+        server.stop()
+
+    stopper = asyncio.create_task(stop())
+    try:
+        await server.serve(sockets=[sock])
+    finally:
+        stopper.cancel()

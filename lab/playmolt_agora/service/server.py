@@ -12,11 +12,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import IO, Final
 
-import uvicorn
 from playmolt_core.ops import telemetry
 from playmolt_core.ops.connections import Bounds, ConnectionLimiter
 from playmolt_core.ops.forks import AsyncForkServer
-from playmolt_core.ops.http_protocol import BREAK_OFF, BoundedProtocol, HttpServer
+from playmolt_core.ops.http_protocol import BREAK_OFF, BoundedProtocol, serve_until
 from playmolt_schemas.instrument.laboratory import JOBS, JobName
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
@@ -216,26 +215,7 @@ async def serve(laboratory: Laboratory, sock: socket.socket, stopping: asyncio.E
         def body_bytes(self) -> int:
             return BODY_BYTES
 
-    config = uvicorn.Config(
-        laboratory,
-        http=LaboratoryProtocol,
-        ws="none",
-        lifespan="off",
-        proxy_headers=False,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_DRAIN_SECONDS,
-    )
-    server = HttpServer(config)
-
-    async def stop() -> None:
-        await stopping.wait()
-        server.stop()
-
-    stopper = asyncio.create_task(stop())
     try:
-        await server.serve(sockets=[sock])
+        await serve_until(stopping, laboratory, LaboratoryProtocol, sock, grace_seconds=_DRAIN_SECONDS)
     finally:
-        stopper.cancel()
         await laboratory.close()

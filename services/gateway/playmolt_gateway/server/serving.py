@@ -4,10 +4,9 @@ import asyncio
 import socket
 from typing import Final
 
-import uvicorn
 from playmolt_core.ops import process
 from playmolt_core.ops.connections import Bounds, ConnectionLimiter
-from playmolt_core.ops.http_protocol import HttpServer
+from playmolt_core.ops.http_protocol import serve_until
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.limits import READER_STALL_SECONDS
 
@@ -33,28 +32,8 @@ async def serve(
     gateway: Gateway, settings: GatewaySettings, sock: socket.socket, within: Bounds, stopping: asyncio.Event
 ) -> None:
     """Serve until the service has to stop; then answer long polls, end streams and finish the other requests."""
-    config = uvicorn.Config(
-        gateway,
-        http=protocol_for(gateway.action_route, ConnectionLimiter(within)),
-        ws="none",
-        lifespan="off",
-        proxy_headers=False,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=int(settings.deadline_seconds) + DRAIN_SECONDS,
-    )
-    server = HttpServer(config)
-
-    async def stop() -> None:
-        await stopping.wait()
-        gateway.close()
-        server.stop()
-
-    stopper = asyncio.create_task(stop())
+    protocol = protocol_for(gateway.action_route, ConnectionLimiter(within))
+    grace = int(settings.deadline_seconds) + DRAIN_SECONDS
     _log.info("serving", address=str(sock.getsockname()))
-    try:
-        await server.serve(sockets=[sock])
-    finally:
-        stopper.cancel()
+    await serve_until(stopping, gateway, protocol, sock, grace_seconds=grace, closing=gateway.close)
     _log.info("stopped")
