@@ -63,7 +63,9 @@ def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
     if not contents.experiment or not all(contents.runs.values()):
         raise Unsealable("a stream without a record: export an experiment that was locked, and runs that were opened")
     own = {name for name, _ in _bodies(contents)} | {path.relative_to(bundle).as_posix() for path in analysis}
-    _refuse_others(bundle, {*own, *_LAST})
+    # A stray file in the directory would be sealed and sent to readers by accident.
+    if others := sorted(verify.Folder(bundle).names() - own - {*_LAST}):
+        raise Unsealable(f"{bundle} holds other files ({', '.join(others[:5])}): export into a directory of its own")
     for name, pieces in _bodies(contents):
         path = bundle / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -80,13 +82,6 @@ def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
     if verifier.faults:
         raise Unsealable("; ".join(verifier.faults[:5]))
     return digest
-
-
-def _refuse_others(bundle: Path, own: set[str]) -> None:
-    """A stray file in the directory would be sealed and sent to readers by accident."""
-    others = sorted(verify.Folder(bundle).names() - own)
-    if others:
-        raise Unsealable(f"{bundle} holds other files ({', '.join(others[:5])}): export into a directory of its own")
 
 
 def packed(bundle: Path, archive: Path) -> Path:

@@ -122,11 +122,8 @@ def _lines(text: str) -> Iterator[tuple[int, list[str] | SheetFault]]:
 def _separator(text: str) -> str:
     """The separator that gives the most of the needed columns in the first line."""
     head = text.lstrip("\n").partition("\n")[0]
-    return max(_SEPARATORS, key=lambda each: sum(name in _names(head, each) for name in _NEEDED))
-
-
-def _names(head: str, separator: str) -> list[str]:
-    return [_plain(name) for name in next(csv.reader([head], delimiter=separator), [])]
+    names = {each: set(map(_plain, next(csv.reader([head], delimiter=each), []))) for each in _SEPARATORS}
+    return max(_SEPARATORS, key=lambda each: len(names[each] & set(_NEEDED)))
 
 
 def _plain(word: str) -> str:

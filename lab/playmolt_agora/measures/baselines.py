@@ -5,7 +5,6 @@ calibration is the model's mean answer minus that of people, on scales only.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import numpy as np
 from playmolt_schemas.instrument.baseline_file import Baseline, BaselineTerms, answers_of
@@ -18,8 +17,6 @@ from playmolt_agora.measures.inference import resampling
 from playmolt_agora.measures.inference.resampling import Interval
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.interviews import Answered
-
-_NONE: Final = (Interval(), Interval())
 
 
 def rows(baselines: Iterable[Baseline], answers: Sequence[Answered], terms: BaselineTerms, seed: str) -> list[Result]:
@@ -46,15 +43,12 @@ def _is_of(each: Answered, condition: str, item: str) -> bool:
     return each.id == name and (not turn or each.turn == int(turn)) and condition in known
 
 
-def _answer(each: Answered) -> int | None:
-    return each.choice if each.kind == "choices" else each.value
-
-
 def _row(
     key: dict[str, str], points: Sequence[int], people: Floats, mine: Sequence[Answered], seed: str, *, scaled: bool
 ) -> Result:
     """What a model answered to one question in one condition, beside what people did."""
-    given = [(each.run, answer) for each in mine if (answer := _answer(each)) is not None and answer in points]
+    answers = ((each.run, each.choice if each.kind == "choices" else each.value) for each in mine)
+    given = [(run, answer) for run, answer in answers if answer is not None and answer in points]
     runs = tuple(sorted({run for run, _ in given}))
     counts = np.zeros((len(runs), len(points)))
     for run, answer in given:
@@ -93,7 +87,7 @@ def _intervals(
     """Both bootstraps draw people and whole runs; None where no runs differ."""
     runs = len(counts)
     if runs < 2 or bool(np.all(np.ptp(counts, axis=0) <= TIE)):
-        return _NONE
+        return Interval(), Interval()
     drawn = generator.multinomial(int(people.sum()), people / people.sum(), BOOTSTRAPS)
     sampled = resampling.drawn_sums(generator, counts)
     distances = np.asarray(count_jsd(drawn, sampled, alpha), dtype=np.float64)

@@ -109,16 +109,11 @@ class Interviews:
 
     def changes(self, seed: str) -> list[Result]:
         """The table `interview_changes`: from the first to the last time of asking, by runs."""
-        groups = self._measured().group_by(*_GROUP, maintain_order=True)
-        found = (
-            _change(dict(zip(_GROUP, key, strict=True)), asked, self._copies_of(key), seed) for key, asked in groups
-        )
+        found = []
+        for key, asked in self._measured().group_by(*_GROUP, maintain_order=True):
+            identical = {each.run for each in self._alike if _seat(each) == (key[0], *key[2:])}
+            found.append(_change(dict(zip(_GROUP, key, strict=True)), asked, len(identical), seed))
         return [row for row in found if row is not None]
-
-    def _copies_of(self, key: tuple[object, ...]) -> int:
-        """How many runs of a group are identical to another of it."""
-        of = (key[0], *key[2:])
-        return len({each.run for each in self._alike if _seat(each) == of})
 
     def _measured(self) -> pl.DataFrame:
         """An answer as a number, or whether it is `answer`; null where there is none."""
@@ -180,7 +175,10 @@ def _change(group: Mapping[str, object], measured: pl.DataFrame, identical: int,
     runs, changes = tuple(by_run["run"]), by_run["change"].to_numpy()
     named = [str(part) for part in group.values()]
     tested = permutation.sign_flips(changes, stream(seed, "interview", *named), two_sided=True)
-    spread = _interval(changes, stream(seed, "interview interval", *named))
+    spread = resampling.Interval()
+    if _differ(changes):
+        drawn = resampling.drawn_sums(stream(seed, "interview interval", *named), changes)
+        spread = resampling.bootstrapped(drawn / changes.size, changes.size)
     row = {
         **group,
         "first_turn_asked": first,
@@ -202,9 +200,3 @@ def _change(group: Mapping[str, object], measured: pl.DataFrame, identical: int,
 def _differ(changes: Floats) -> bool:
     """Whether anything varies: a test of runs that say the same would only count them."""
     return changes.size > 1 and bool(np.ptp(changes) > TIE)
-
-
-def _interval(changes: Floats, generator: np.random.Generator) -> resampling.Interval:
-    if not _differ(changes):
-        return resampling.Interval()
-    return resampling.bootstrapped(resampling.drawn_sums(generator, changes) / changes.size, changes.size)

@@ -121,7 +121,7 @@ def _companions(stage1: pl.DataFrame | None, phase1: pl.DataFrame | None) -> dic
     first, second = _by_place(stage1), _by_place(phase1)
     inside, coverage = within(first, second)
     return {
-        "pcs_agent": by_agent(stage1, phase1),
+        "pcs_agent": number(jsd(_mean_agent(stage1), _mean_agent(phase1))),
         "pcs_early": early(stage1, phase1),
         "pcs_within": inside,
         "pcs_within_coverage": coverage,
@@ -129,12 +129,8 @@ def _companions(stage1: pl.DataFrame | None, phase1: pl.DataFrame | None) -> dic
     }
 
 
-def by_agent(stage1: pl.DataFrame, phase1: pl.DataFrame) -> float | None:
-    """Divergence of the unweighted means of the agents' own distributions."""
-    return number(jsd(_mean_agent(stage1), _mean_agent(phase1)))
-
-
 def _mean_agent(turns: pl.DataFrame) -> Floats:
+    """The unweighted mean of the agents' own distributions."""
     own = shares(counts(turns, turns["seat"].rle_id(), turns["seat"].n_unique()), 0.0)
     defined = own[~np.isnan(own).any(axis=1)]
     return defined.mean(axis=0) if len(defined) else np.full(own.shape[1], np.nan)

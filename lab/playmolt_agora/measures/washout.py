@@ -54,7 +54,8 @@ def _null(agents: Floats, chosen: int, generator: np.random.Generator) -> float:
     """
     first = min(chosen, len(agents) - chosen)
     turns = agents.sum(axis=1)
-    if max(_work(action, turns, first) for action in agents.T) > _MOST_WORK:
+    most = max(prod(_span(action, turns, first)) for action in agents.T)
+    if most * (first + 1) * len(turns) > _MOST_WORK:
         inside, _ = permutation.members(len(agents), first, generator)
         return float(np.nanmean(_jsd(inside @ agents, (1 - inside) @ agents)))
     weighted, total, k = 0.0, 0.0, agents.shape[1]
@@ -84,10 +85,6 @@ def _span(action: Floats, turns: Floats, chosen: int) -> tuple[int, int]:
     """How many values the sums can take beyond that of the lowest counts."""
     own, n = (int(np.sort(each - each.min())[-chosen:].sum()) + 1 for each in (action, turns))
     return own, n
-
-
-def _work(action: Floats, turns: Floats, chosen: int) -> int:
-    return prod(_span(action, turns, chosen)) * (chosen + 1) * len(turns)
 
 
 def _jsd(one: Floats, other: Floats) -> Floats:

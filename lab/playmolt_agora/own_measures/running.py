@@ -134,7 +134,7 @@ def _unlike(declared: MeasureDeclaration, table: Any) -> str | None:
         return f"returned the columns {returned}; the declared columns are {expected}"
     for name, kind in declared.columns.items():
         found = table.schema.field(name).type
-        if not any(test(found) for test in _tests(kind)):
+        if not any(test(found) for test in _types()[kind][1]):
             return f"column {name} has type {found}; the declared type is {kind}"
     keys = zip(*(table.column(key).to_pylist() for key in declared.keys), strict=True)
     seen = set()
@@ -145,22 +145,21 @@ def _unlike(declared: MeasureDeclaration, table: Any) -> str | None:
     return None
 
 
-def _tests(kind: Kind) -> tuple[Callable[[object], bool], ...]:
-    types = import_module("pyarrow").types
-    tests: dict[str, tuple[Callable[[object], bool], ...]] = {
-        "str": (types.is_string, types.is_large_string, types.is_string_view),
-        "int": (types.is_integer,),
-        "float": (types.is_floating,),
-        "bool": (types.is_boolean,),
+def _types() -> dict[Kind, tuple[Any, tuple[Callable[[object], bool], ...]]]:
+    """The Arrow type of each kind, and what recognises the types that become it."""
+    arrow = import_module("pyarrow")
+    return {
+        "str": (arrow.string(), (arrow.types.is_string, arrow.types.is_large_string, arrow.types.is_string_view)),
+        "int": (arrow.int64(), (arrow.types.is_integer,)),
+        "float": (arrow.float64(), (arrow.types.is_floating,)),
+        "bool": (arrow.bool_(), (arrow.types.is_boolean,)),
     }
-    return tests[kind]
 
 
 def _laid_out(declared: MeasureDeclaration, table: Any) -> Any:
     """The table in its declared types, rows sorted by the keys; a number that is not finite is null."""
     arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    kinds = {"str": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
-    laid = table.cast(arrow.schema([(name, kinds[kind]) for name, kind in declared.columns.items()]))
+    laid = table.cast(arrow.schema([(name, _types()[kind][0]) for name, kind in declared.columns.items()]))
     for at, (name, kind) in enumerate(declared.columns.items()):
         if kind == "float":
             column = laid.column(at)

@@ -59,14 +59,11 @@ def stated(hypothesis: Hypothesis | None, test: str) -> tuple[str, str]:
 def power(design: Design) -> Power:
     """The tests of a design, with what each can reach, its size and its power."""
     found = judged(design, attainable.tests(design))
-    runs = len(design.persona_runs)
-    level = _level_test(runs) if "H2" in design.named and runs >= _LEVEL_RUNS else None
+    runs, level = len(design.persona_runs), None
+    if "H2" in design.named and runs >= _LEVEL_RUNS:
+        sd = level_sd(runs)
+        level = LevelTest(sd=sd, needed=level_sd_for(runs), power=level_power(runs, sd))
     return Power(tests=found, most_divergence=populations.most_divergence(), level=level)
-
-
-def _level_test(runs: int) -> LevelTest:
-    sd = level_sd(runs)
-    return LevelTest(sd=sd, needed=level_sd_for(runs), power=level_power(runs, sd))
 
 
 def level_sd(runs: int, alpha: float = 0.05) -> float:
@@ -242,15 +239,11 @@ def _instruction(agents: tuple[AgentOf, ...], test: str, effect: float, sd: floa
         rng = stream(seed, "power", test, f"{level:g}")
         drawn = [drift.draw(rng, level, drifting) for _ in range(DRAWS)]
         parts = design.parts(*(np.array(each) for each in zip(*drawn, strict=True)))
-        one, other = (_whole_runs(parts[f"{test}{part}"]) for part in "ab")
+        # A run has a Jester and an Archivist or not, whatever is drawn.
+        one, other = (own[:, ~np.isnan(own).any(axis=0)] for own in (parts[f"{test}a"], parts[f"{test}b"]))
         return np.maximum(_flipped(one, rng), _flipped(other, rng) if first else _level(other))
 
     return ps(0.0), ps(effect)
-
-
-def _whole_runs(values: Floats) -> Floats:
-    """The runs that say something: a run has a Jester and an Archivist or not, whatever is drawn."""
-    return values[:, ~np.isnan(values).any(axis=0)]
 
 
 def _flipped(differences: Floats, rng: np.random.Generator) -> Floats:

@@ -71,7 +71,9 @@ def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}) -> StudyData
         **_interview_results(lock, recorded, runs, analysis.copies, baselines),
     }
     left_out = tuple(f"{run}: fork" for run in forks)
-    imported = lock.plan.stage1_import
+    imported, own = lock.plan.stage1_import, None
+    if lock.folder:
+        own = OwnContent(folder=lock.folder, rooms=lock.rooms, texts=texts, measures=results(texts, turns))
     return StudyData(
         experiment=experiment[0].stream,
         name=lock.name,
@@ -100,7 +102,7 @@ def analysed(gathered: StudyRecords, texts: Mapping[str, str] = {}) -> StudyData
         looks=sum(isinstance(event, events.Looked | events.PcsSeen) for event in recorded),
         judges=tuple(judges_of(recorded)),
         plan=msgspec.to_builtins(lock.plan),
-        own=_own(lock, texts, turns),
+        own=own,
     )
 
 
@@ -113,12 +115,6 @@ def _baselines(lock: Preregistered, texts: Mapping[str, str]) -> tuple[Baseline,
         for path, text in sorted(named.items())
     )
     return tuple(each for each in found if each is not None)
-
-
-def _own(lock: Preregistered, texts: Mapping[str, str], turns: Sequence[TurnRecord]) -> OwnContent | None:
-    if not lock.folder:
-        return None
-    return OwnContent(folder=lock.folder, rooms=lock.rooms, texts=texts, measures=results(texts, turns))
 
 
 def turns_of(runs: Runs) -> tuple[TurnRecord, ...]:

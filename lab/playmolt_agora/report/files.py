@@ -11,7 +11,6 @@ from playmolt_schemas.stored.agora.turn import TurnRecord
 
 from playmolt_agora.measures.data.results import Row
 from playmolt_agora.measures.data.tables import arrow_table, save
-from playmolt_agora.own_measures.running import MeasureResult
 from playmolt_agora.report import STUDY, page
 from playmolt_agora.report.plots.gallery import Plot, gallery
 from playmolt_agora.report.study import StudyData, StudyFault
@@ -28,7 +27,12 @@ def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, 
     drawn = gallery(study)
     return (
         *write_tables(study.tables, study.turns, out, study.provenance),
-        *_measures(study.own.measures if study.own else (), out),
+        *(
+            path
+            for each in (study.own.measures if study.own else ())
+            if each.declared is not None and each.table is not None
+            for path in save(each.declared.table, each.table.to_pylist(), each.table, out)
+        ),
         *_figures(study, drawn.values(), out / "figures", printed=printed),
         _written(out / STUDY, _pretty(study.described)),
         _written(out / REPORT, page.render(study, drawn).encode()),
@@ -36,15 +40,13 @@ def write(study: StudyData, out: Path, *, printed: bool = False) -> tuple[Path, 
 
 
 def write_tables(
-    tables: Mapping[str, Sequence[Row]],
-    turns: Iterable[TurnRecord],
-    out: Path,
-    provenance: Mapping[str, Sequence[Row]] | None = None,
-) -> tuple[Path, ...]:
+    tables: Mapping[str, Sequence[Row]], turns: Iterable[TurnRecord], out: Path,
+    provenance: Mapping[str, Sequence[Row]] = {},
+) -> tuple[Path, ...]:  # fmt: skip
     """Write `turns.jsonl`, `TABLE.csv` and `TABLE.parquet` into `out`, which is made where it is missing.
 
-    With `provenance` (a row for each of theirs, as `measures.study` gives it) also `provenance.jsonl`: one line a row
-    of a table, `{table, row, definition, alpha, k, n, unit, exclusions, seed, runs, events}`, rows from 1.
+    Of `provenance` (a row for each of theirs, as `measures.study` gives it) `provenance.jsonl` has a line a row of a
+    table: `{table, row, definition, alpha, k, n, unit, exclusions, seed, runs, events}`, rows from 1.
 
     Columns keep their order; null is an empty field in CSV and null in Parquet. Gives the files in the order written.
     Raises StudyFault, before anything is written, when a number is not finite.
@@ -55,20 +57,12 @@ def write_tables(
     files = [_lines(out / "turns.jsonl", turns)]
     for name, table in tables.items():
         files += save(name, table, arrow_table(name, table), out)
-    if provenance is not None:
-        origins = (
-            {"table": name, "row": number, **row}
-            for name, table in provenance.items()
-            for number, row in enumerate(table, 1)
-        )
-        files.append(_lines(out / "provenance.jsonl", origins))
-    return tuple(files)
-
-
-def _measures(results: Iterable[MeasureResult], out: Path) -> Iterator[Path]:
-    for each in results:
-        if each.declared is not None and each.table is not None:
-            yield from save(each.declared.table, each.table.to_pylist(), each.table, out)
+    origins = (
+        {"table": name, "row": number, **row}
+        for name, table in provenance.items()
+        for number, row in enumerate(table, 1)
+    )
+    return *files, _lines(out / "provenance.jsonl", origins)
 
 
 def _check(name: str, table: Sequence[Row]) -> None:

@@ -32,15 +32,12 @@ def worded(text: str) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(cleaned(text)))))  # noqa: S704 -- escaped before
 
 
-def _finished(value: object) -> object:
-    return value if isinstance(value, Markup) else cleaned(str(value))
-
-
 @cache
 def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("playmolt_agora.report"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
-        lstrip_blocks=True, finalize=_finished, extensions=("jinja2.ext.do",),
+        lstrip_blocks=True, extensions=("jinja2.ext.do",),
+        finalize=lambda value: value if isinstance(value, Markup) else cleaned(str(value)),
     )  # fmt: skip
     made.filters.update({"worded": worded, "counted": counted})
     made.globals.update({"laid": laid, "known": known, "columns_of": COLUMNS})

@@ -159,15 +159,12 @@ class StudyData(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def described(self) -> dict[str, object]:
-        """What was locked and what came after, for readers of the tables."""
+        """What was locked and what came after, for readers of the tables; keys and labels of custom measures."""
+        own = self.own.measures if self.own else ()
+        held = [each.declared for each in own if each.declared and each.table is not None]
         return {
             "id": self.experiment, "name": self.name, "seed": self.seed, "definitions": self.definitions,
             "stimuli": self.lock.pins.stimuli if self.lock else "", "stage1": self.stage1, "plan": self.plan,
-            "models": self.models, "deviations": self.deviations, "own_measures": _declared(self.own),
+            "models": self.models, "deviations": self.deviations,
+            "own_measures": {each.table: {"keys": each.keys, "labels": each.labels} for each in held},
         }  # fmt: skip
-
-
-def _declared(own: OwnContent | None) -> dict[str, object]:
-    """Keys and labels of the tables of custom measures."""
-    held = [each.declared for each in own.measures if each.declared and each.table is not None] if own else []
-    return {each.table: {"keys": each.keys, "labels": each.labels} for each in held}

@@ -106,7 +106,7 @@ def _markdown(blocks: Iterable[_Block], title: str) -> str:
     """Only what an agent wrote is escaped, also where a prompt quotes it, and the words of a question."""
     found = [f"# {title}\n\n"]
     for block in blocks:
-        lines = ((name, _literal(text) if _is_free(name, text) else text) for name, text in block.lines)
+        lines = ((name, _MARKDOWN.sub(r"\\\1", text) if _is_free(name, text) else text) for name, text in block.lines)
         found.append(f"### {' · '.join(block.head)}\n\n{_listed('- ', lines)}\n")
     return "".join(found)
 
@@ -123,10 +123,6 @@ def _listed(mark: str, lines: Iterable[tuple[str, str]]) -> str:
 def _is_free(name: str, text: str) -> bool:
     """Whether a line contains what an agent wrote; the target of an act may be any text."""
     return name != "result" and not (name == "act" and _ACT.fullmatch(text))
-
-
-def _literal(text: str) -> str:
-    return _MARKDOWN.sub(r"\\\1", text)
 
 
 _WRITERS: Final = {"text": _text, "md": _markdown, "html": _html}

@@ -151,14 +151,10 @@ def _plain(element: ET.Element) -> None:
         if note and tag != "g":
             ET.SubElement(child, f"{{{_NAMESPACE}}}title").text = note
         child.attrib = {
-            key: _LONG.sub(_short, value.removesuffix("px"))
+            key: _LONG.sub(lambda found: f"{round(float(found[0]), 2):g}", value.removesuffix("px"))
             for key, value in child.attrib.items()
             if key not in _DROPPED and (key, value) not in _DEFAULTS
         }
-
-
-def _short(found: re.Match[str]) -> str:
-    return f"{round(float(found[0]), 2):g}"
 
 
 def size(svg: str) -> tuple[float, float]:

@@ -7,13 +7,13 @@ import urllib.request
 import weakref
 import zipfile
 import zlib
-from hashlib import file_digest
 from pathlib import Path
 from typing import Final
 
 import msgspec
 from playmolt_schemas.this_machine import names_this_machine
 
+from playmolt_agora.bundle import verify
 from playmolt_agora.report import STUDY
 from playmolt_agora.studies.study import READ, Study
 
@@ -60,9 +60,8 @@ def _check(bundle: Path) -> None:
         path = bundle / name
         if not path.is_file():
             raise BundleBroken(f"{name}: is missing")
-        with path.open("rb") as file:
-            if file_digest(file, "sha256").hexdigest() != entry.sha256:
-                raise BundleBroken(f"{name}: differs from the sealed file")
+        if verify.Folder(bundle).digest(name)[0] != entry.sha256:
+            raise BundleBroken(f"{name}: differs from the sealed file")
     for path in sorted(each for pattern in READ for each in bundle.glob(pattern)):
         if (name := path.relative_to(bundle).as_posix()) not in files:
             raise BundleBroken(f"{name}: was not sealed; the manifest does not list it")

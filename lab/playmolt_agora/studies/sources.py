@@ -83,11 +83,9 @@ def _folder(bundle: Path) -> dict[str, str]:
 
 def _gathered(bundle: Path) -> StudyRecords:
     streams = msgspec.json.decode((bundle / _MANIFEST).read_bytes())["streams"]
-    found = {stream["stream"]: _records(bundle / stream["file"]) for stream in streams}
+    found: dict[str, list[Record]] = {}
+    for stream in streams:
+        with (bundle / stream["file"]).open("rb") as lines:
+            found[stream["stream"]] = [msgspec.json.decode(line, type=Record) for line in lines]
     experiment = found.pop(streams[0]["stream"])
     return StudyRecords(experiment, found)
-
-
-def _records(path: Path) -> list[Record]:
-    with path.open("rb") as lines:
-        return [msgspec.json.decode(line, type=Record) for line in lines]

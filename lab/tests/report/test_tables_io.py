@@ -22,7 +22,11 @@ MIXED = [
 
 def test_each_table_becomes_a_csv_and_a_parquet_file_of_its_name(study: StudyData, tmp_path: Path) -> None:
     written = write_tables(study.tables, study.turns, tmp_path / "new")
-    expected = ["turns.jsonl", *(f"{name}.{kind}" for name in study.tables for kind in ("csv", "parquet"))]
+    expected = [
+        "turns.jsonl",
+        *(f"{name}.{kind}" for name in study.tables for kind in ("csv", "parquet")),
+        "provenance.jsonl",
+    ]
     assert [path.name for path in written] == expected
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(expected)
 

@@ -83,9 +83,5 @@ def arrow_table(name: str, rows: Sequence[Mapping[str, object]]) -> Any:
     arrow = import_module("pyarrow")
     types = {"text": arrow.string(), "flag": arrow.bool_(), "count": arrow.int64(), "measure": arrow.float64()}
     columns = COLUMNS[name.removeprefix("unexcluded_")]
-    return arrow.Table.from_pylist(rows, schema=arrow.schema([(each, types[kind_of(name, each)]) for each in columns]))
-
-
-def kind_of(table: str, column: str) -> str:
-    """What a column holds: text, flag, count or measure. By its name, so that a column of nulls has a type, too."""
-    return _OWN_KINDS.get(f"{table}.{column}") or _KINDS[column]
+    kinds = {column: _OWN_KINDS.get(f"{name}.{column}", _KINDS[column]) for column in columns}
+    return arrow.Table.from_pylist(rows, schema=arrow.schema([(each, types[kind]) for each, kind in kinds.items()]))

@@ -27,17 +27,12 @@ def rows(
     for group in get_args(ritual.Group):
         test, runs = ritual.test(turns, group, seed)
         found.append(_row(f"ri_star:{group}", test, runs))
-    if _without_turns(turns) or repeated.all_alike(("A", "B")):
+    inside = turns.filter(pl.col("set").is_in(["A", "B"]))
+    silent = any(inside[arm].n_unique() > inside.filter("valid")[arm].n_unique() for arm in ("model", "persona"))
+    if silent or repeated.all_alike(("A", "B")):
         for each in found:
             each.row.update(p=None, p_holm=None, p_error=None)
     return [*_pcs(cells, seed, models, repeated), *found]
-
-
-def _without_turns(turns: pl.DataFrame) -> bool:
-    """Whether a model or a persona of Sets A and B has no valid turn."""
-    inside = turns.filter(pl.col("set").is_in(["A", "B"]))
-    valid = inside.filter("valid")
-    return any(inside[arm].n_unique() > valid[arm].n_unique() for arm in ("model", "persona"))
 
 
 def _pcs(cells: Sequence[PcsCell], seed: str, planned: Sequence[str], repeated: Repeats) -> list[Result]:

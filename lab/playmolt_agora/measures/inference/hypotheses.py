@@ -1,6 +1,6 @@
 """H1 and H2 with runs as units (`measures.md`, section 7)."""
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 import msgspec
@@ -102,7 +102,8 @@ class Design:
 
     def __init__(self, agents: Sequence[AgentOf]) -> None:
         self.runs = tuple(sorted({agent.run for agent in agents}))
-        self._peers = _alike([(agent.set, agent.model) for agent in agents])
+        peers = [[(one.set, one.model) == (other.set, other.model) for other in agents] for one in agents]
+        self._peers = np.array(peers, dtype=np.float64).reshape(len(agents), len(agents))
         self._jesters, self._archivists = (
             np.array([[agent[1::2] == (run, name) for agent in agents] for run in self.runs], dtype=np.float64).reshape(
                 len(self.runs), len(agents)
@@ -149,10 +150,6 @@ def slopes(values: Floats) -> Floats:
 
 def _over_windows(values: Floats) -> Floats:
     return np.asarray(np.ma.masked_invalid(values).mean(axis=-1).filled(np.nan))
-
-
-def _alike(keys: Sequence[Hashable]) -> Floats:
-    return np.array([[one == other for other in keys] for one in keys], dtype=np.float64).reshape(len(keys), len(keys))
 
 
 def present(parts: Mapping[str, Floats]) -> dict[str, Floats]:

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple, get_args
 from playmolt_schemas.instrument.definitions import arm_of, is_valid, place_of, rank_of
 from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
 
-from playmolt_agora.measures.data.results import grouped
+from playmolt_agora.measures.data.results import Row, grouped
 from playmolt_agora.report.plots.figure import CONDITIONS, Sketch, in_words, percent, phase_title
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.vega import chart
@@ -21,7 +21,6 @@ _CELL: Final = ("phase", "condition", "language", "model")
 _THRESHOLD: Final = 0.02
 """A tie that holds less of all acts is left to the matrix."""
 
-Row = Mapping[str, Any]
 Pair = tuple[str, str]
 
 
