@@ -1,6 +1,5 @@
 """Effects of a run: a model's turn, a question asked aside, the end of a pause, the report to its experiment."""
 
-from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -45,24 +44,14 @@ class AgentTurn(msgspec.Struct, frozen=True, gc=False):
         return " ".join((self.agent, *self.labels.values()))
 
 
-class EndOfPause(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `resume_run`: check whether the run can resume, from `until` on if it is set.
-
-    With `since` the operator has to resume the experiment after that time.
-    """
-
-    experiment: str
-    until: datetime | None
-    since: datetime | None = None
-
-
 class RunReport(msgspec.Struct, frozen=True, gc=False):
     """Payload of `report_run`: all turns are taken; report to the experiment."""
 
     outcome: Outcome
 
 
-Payload = AgentTurn | EndOfPause | RunReport
+Payload = AgentTurn | RunReport | None
+"""`resume_run` has none: its worker reads the pause."""
 
 
 def effect(state: RunState) -> Effect[Payload] | None:
@@ -72,9 +61,7 @@ def effect(state: RunState) -> Effect[Payload] | None:
         return None
     kind, identifier, payload = pending
     if state.pause is not None:
-        asked = state.pause.since if state.pause.code == NO_VALID_TURN else None
-        kind, payload = RESUME, EndOfPause(state.run.experiment, state.pause.until, asked)
-        identifier = _identifier("resume", state, state.version)
+        kind, identifier, payload = RESUME, _identifier("resume", state, state.version), None
     return Effect(id=identifier, kind=kind, due=state.due, lease=state.game_id, payload=payload)
 
 

@@ -10,9 +10,10 @@ from typing import Final, cast
 
 from playmolt_core.game import draws
 from playmolt_core.llm.scripted.model import Character, Said, ScriptedTurn
-from playmolt_schemas.stored.agora.turn import Interview, InterviewScale, Language
+from playmolt_schemas.stored.agora.turn import Interview, Language
 
 from playmolt_agora_runner.scripted import residents
+from playmolt_agora_runner.turn import interview
 from playmolt_agora_runner.turn.scene import Offer, Scene
 
 _CLASSES: Final = {"A": ("trade", "support"), "B": ("speak", "whisper"), "C": ("move", "idle")}
@@ -35,14 +36,13 @@ def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
 
 def answer_aside(alias: str, question: Interview, language: Language, turn: ScriptedTurn) -> Said:
     """An answer near the leaning of the alias, in its profile's form; it depends on the request and the seed alone."""
-    profile, choices = residents.profile(alias), question.choices_in(language)
-    if isinstance(question.scale, InterviewScale):
-        least, most = sorted((question.scale.from_, question.scale.to))
-        return residents.in_form(profile, turn, {"answer": _near(alias, question, turn, least, most)}, language)
-    if choices:
-        return residents.in_form(profile, turn, {"answer": _near(alias, question, turn, 1, len(choices))}, language)
-    words = residents.phrases(language).social + residents.phrases(language).plain
-    return residents.in_form(profile, turn, {"answer": words[turn.draw("answer", len(words))]}, language)
+    said: int | str
+    if (ends := interview.ends(question, language)) is not None:
+        said = _near(alias, question, turn, *sorted((ends.from_, ends.to)))
+    else:
+        words = residents.phrases(language).social + residents.phrases(language).plain
+        said = words[turn.draw("answer", len(words))]
+    return residents.in_form(residents.profile(alias), turn, {"answer": said}, language)
 
 
 def _near(alias: str, question: Interview, turn: ScriptedTurn, least: int, most: int) -> int:

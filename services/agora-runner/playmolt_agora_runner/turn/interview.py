@@ -62,11 +62,11 @@ def render(scene: Scene, question: Interview) -> Prompt:
 
 def answer_schema(question: Interview, language: Language) -> dict[str, object]:
     """The JSON Schema of the answer. Numbers are listed, because not every server knows bounds of numbers."""
-    ends = _ends(question, language)
-    if ends is None:
+    numbers = ends(question, language)
+    if numbers is None:
         kind: dict[str, object] = {"type": "string"}
     else:
-        kind = {"type": "integer", "enum": list(range(ends.from_, ends.to + 1))}
+        kind = {"type": "integer", "enum": list(range(numbers.from_, numbers.to + 1))}
     return {"type": "object", "properties": {_KEY: kind}, "required": [_KEY], "additionalProperties": False}
 
 
@@ -107,7 +107,7 @@ def _sample(question: Interview, said: _Phrases) -> str:
     return said.words if question.text else said.number
 
 
-def _ends(question: Interview, language: Language) -> InterviewScale | None:
+def ends(question: Interview, language: Language) -> InterviewScale | None:
     """The least and the largest number that answers; None for an answer in words."""
     if isinstance(question.scale, InterviewScale):
         return question.scale
@@ -139,13 +139,13 @@ def _means_answer(key: str, language: Language) -> bool:
 
 def _answer(value: object, question: Interview, language: Language) -> tuple[Answer, bool]:
     """The answer, and whether it has the requested form."""
-    ends = _ends(question, language)
-    if ends is None:
+    numbers = ends(question, language)
+    if numbers is None:
         return _words(value)
     choices = question.choices_in(language)
     number, as_asked = _number(value, choices)
-    if number is None or not ends.from_ <= number <= ends.to:
-        raise Unread("parse_error", "not_number", least=ends.from_, most=ends.to)
+    if number is None or not numbers.from_ <= number <= numbers.to:
+        raise Unread("parse_error", "not_number", least=numbers.from_, most=numbers.to)
     return (Answer(code="ok", choice=number) if choices else Answer(code="ok", value=number)), as_asked
 
 

@@ -24,10 +24,10 @@ from playmolt_agora_runner.experiment.effects import RunToOpen
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run import commands, forks
-from playmolt_agora_runner.run.effects import EndOfPause
+from playmolt_agora_runner.run.effects import NO_VALID_TURN
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments, events_of
-from playmolt_agora_runner.world.state import RunState
+from playmolt_agora_runner.world.state import Pause, RunState
 
 _log = log("openings")
 
@@ -83,25 +83,26 @@ class PauseWorker:
         self._clock = clock
         self._seconds = seconds
 
-    async def __call__(self, leased: LeasedEffect[EndOfPause, RunState]) -> None:
-        pause = leased.payload
+    async def __call__(self, leased: LeasedEffect[None, RunState]) -> None:
+        state = leased.snapshot.state
         for _ in range(_PAUSE_CHECKS):
             await asyncio.sleep(self._seconds)
             if leased.stopping:
                 return
-            experiment = await self._recent.of(pause.experiment)
+            experiment = await self._recent.of(state.run.experiment)
             if experiment.status == "aborted":
                 await leased.submit(EndGame(reason=_ENDED))
                 return
-            if experiment.halted is None and _is_over(pause, experiment, self._clock()):
+            if experiment.halted is None and _is_over(state.pause, experiment, self._clock()):
                 await leased.submit(commands.ResumeRun())
                 return
 
 
-def _is_over(pause: EndOfPause, experiment: State, now: datetime) -> bool:
-    if pause.since is not None:
+def _is_over(pause: Pause | None, experiment: State, now: datetime) -> bool:
+    """Whether a run may go on; without a valid turn the operator has to resume the experiment first."""
+    if pause and pause.since and pause.code == NO_VALID_TURN:
         return experiment.resumed_at is not None and experiment.resumed_at > pause.since
-    return pause.until is None or now >= pause.until
+    return pause is None or pause.until is None or now >= pause.until
 
 
 class LookWorker:

@@ -123,16 +123,12 @@ def _consequence(state: RunState, owed: Consequence) -> WhisperLeaked | Billboar
 
 
 def _undone(state: RunState, act: Contestable) -> ActContested:
-    applied, shadow = _taken_back(state, act)
+    """An act is undone: a subsidy goes back as far as it can."""
+    energy: dict[str, int] = {}
+    if act.kind == "subsidy" and state.agents[act.target].alive:
+        energy = ledger.moved(state, [(act.target, -act.amount * state.rules.unit)])
+    applied, shadow = ledger.reckoned(state, Effect(energy=energy, treasury=-sum(energy.values())))
     return ActContested(turn=state.turn, by=act.by, undone=act.kind, effect_applied=applied, effect_shadow=shadow)
-
-
-def _taken_back(state: RunState, act: Contestable) -> tuple[Effect, Effect]:
-    """What undoing it applies and, in a world that only reckons, would apply: a subsidy goes back as far as it can."""
-    if act.kind != "subsidy" or not state.agents[act.target].alive:
-        return Effect(), Effect()
-    energy = ledger.moved(state, [(act.target, -act.amount * state.rules.unit)])
-    return ledger.reckoned(state, Effect(energy=energy, treasury=-sum(energy.values())))
 
 
 def _regrown(state: RunState) -> ResourceSettled | None:

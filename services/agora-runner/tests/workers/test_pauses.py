@@ -1,15 +1,16 @@
 """Paused runs resume once the pause is over and their experiment continues, and not before."""
 
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from msgspec.structs import replace
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run import commands
-from playmolt_agora_runner.run.effects import EndOfPause
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments
 from playmolt_agora_runner.workers.run_workers import PauseWorker
+from playmolt_agora_runner.world.state import Pause
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.game.decider import Command, EndGame
 
@@ -19,8 +20,9 @@ AT = datetime(2026, 1, 1, tzinfo=UTC)
 class Leased:
     """As much of a LeasedEffect as this worker uses, without a lease."""
 
-    def __init__(self, until: datetime | None, since: datetime | None = None) -> None:
-        self.payload, self.stopping = EndOfPause("experiment-1", until, since), False
+    def __init__(self, pause: Pause) -> None:
+        run = SimpleNamespace(experiment="experiment-1")
+        self.snapshot, self.stopping = SimpleNamespace(state=SimpleNamespace(run=run, pause=pause)), False
         self.submitted: list[Command] = []
 
     async def submit(self, command: Command) -> None:
@@ -52,7 +54,7 @@ ENDED = State(game_id="experiment-1", status="aborted", reason="enough")
     ],
 )
 async def test_a_pause_ends(until: datetime | None, now: datetime, status: State, ends_in: Any) -> None:
-    leased = Leased(until)
+    leased = Leased(Pause("model_away", "", until, AT))
     worker = PauseWorker(cast("RecentExperiments", Recent(status)), clock=lambda: now, seconds=0)
     await worker(cast("LeasedEffect", leased))
     assert [type(command) for command in leased.submitted] == ([ends_in] if ends_in else [])
@@ -60,7 +62,7 @@ async def test_a_pause_ends(until: datetime | None, now: datetime, status: State
 
 @pytest.mark.parametrize(("resumed_at", "ends"), [(None, False), (AT, False), (AT + timedelta(seconds=1), True)])
 async def test_a_run_without_a_valid_turn_waits_for_its_operator(resumed_at: datetime | None, ends: bool) -> None:
-    leased, status = Leased(None, since=AT), replace(RUNNING, resumed_at=resumed_at)
+    leased, status = Leased(Pause("no_valid_turn", "", None, AT)), replace(RUNNING, resumed_at=resumed_at)
     worker = PauseWorker(cast("RecentExperiments", Recent(status)), clock=lambda: AT + timedelta(days=1), seconds=0)
     await worker(cast("LeasedEffect", leased))
     assert [type(command) for command in leased.submitted] == ([commands.ResumeRun] if ends else [])
