@@ -87,8 +87,8 @@ class _Visitor:
         return self._one("goal", offer.goals) if offer.goals else None
 
     def _content(self, offer: Offer, words: Sequence[str]) -> str | None:
-        if offer.least is not None and offer.most is not None:
-            return str(offer.least + self._draw("amount", offer.most - offer.least + 1))
+        if offer.amount is not None:
+            return str(offer.amount.min + self._draw("amount", offer.amount.max - offer.amount.min + 1))
         return self._one("words", words) if offer.says else None
 
     def _one(self, name: str, choices: Sequence[str]) -> str:

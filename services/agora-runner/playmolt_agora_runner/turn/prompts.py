@@ -363,8 +363,8 @@ def _action_line(offer: Offer, said: texts.RoomPhrases) -> str:
     head = [f"- {offer.name}"]
     if offer.target != "none":
         head.append(said.target_agent if offer.target == "agent" else said.target_place)
-    if offer.most is not None:
-        head.append(filled(said.amount, {"least": offer.least, "most": offer.most}))
+    if offer.amount is not None:
+        head.append(filled(said.amount, {"least": offer.amount.min, "most": offer.amount.max}))
     label = offer.label or said.labels.get(offer.name, offer.name)
     text = f"{label}. {offer.help}" if offer.help else label
     notes = [*_notes(offer, said), *([f"({'/'.join(offer.goals)})"] if offer.goals else [])]

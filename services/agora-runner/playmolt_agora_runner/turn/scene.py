@@ -4,22 +4,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from playmolt_schemas.stored.agora.own_world import Amounts
+from playmolt_schemas.stored.agora.own_world import Amounts, Range
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, FnClass, Language, PersonaCondition, PhaseName
 
 from playmolt_agora_runner.world.state import Observation
 
 
 class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """An action available at the agent's place; `feasible`: it could succeed now."""
+    """An action available at the agent's place. `amount`: what its content says is a number in this range; `feasible`:
+    it could succeed now."""
 
     name: str
     label: str = ""
     help: str = ""
     target: str = "none"
     says: bool = False
-    least: int | None = None
-    most: int | None = None
+    amount: Range | None = None
     goals: tuple[str, ...] = ()
     fn_class: FnClass | None = None
     feasible: bool = True

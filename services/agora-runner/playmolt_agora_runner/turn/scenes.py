@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.copying import copied
-from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts, OwnWorld
+from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts, OwnWorld, Range
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, RunSpec, Seat
 
 from playmolt_agora_runner.turn.scene import Offer, OwnScene, Scene
@@ -161,7 +161,7 @@ def _offers(state: RunState, agent: str) -> tuple[Offer, ...]:
 
 
 def _offer(attempt: ActAttempt, name: str, row: Row, *, possible: bool) -> Offer:
-    language, (least, most) = attempt.state.run.language, _bounds(attempt, row)
+    language = attempt.state.run.language
     paid = "alley" not in row.rules or is_alley(attempt.place)
     return copied(
         Offer,
@@ -171,8 +171,7 @@ def _offer(attempt: ActAttempt, name: str, row: Row, *, possible: bool) -> Offer
         help=row.help.in_language(language),
         target="agent" if "subsidy" in row.rules else row.target,
         says=row.does in ("say", "whisper") or "billboard" in row.rules,
-        least=least,
-        most=most,
+        amount=_range(attempt, row),
         goals=acts.goals(attempt, row) if row.target == "place" else (),
         fn_class=attempt.world.class_of(name),
         feasible=possible,
@@ -180,12 +179,10 @@ def _offer(attempt: ActAttempt, name: str, row: Row, *, possible: bool) -> Offer
     )
 
 
-def _bounds(attempt: ActAttempt, row: Row) -> tuple[int | None, int | None]:
-    """The least and the most that the content may say, where it has to be a number."""
-    if row.amount is not None:
-        return row.amount.min, row.amount.max
+def _range(attempt: ActAttempt, row: Row) -> Range | None:
+    """What the content may say, where it has to be a number."""
     if "set_tax" in row.rules:
-        return 0, RATE_MAX
+        return Range(max=RATE_MAX)
     if "subsidy" in row.rules:
-        return 1, max(1, attempt.state.treasury // attempt.state.rules.unit)
-    return None, None
+        return Range(min=1, max=max(1, attempt.state.treasury // attempt.state.rules.unit))
+    return row.amount
