@@ -256,17 +256,6 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
     accounts: Sequence[Account]
     labels: Mapping[str, str] = {}
 
-    def charges(self, worst: WorstCase) -> list[Charge]:
-        """A worst case on its own accounts."""
-        return [Charge(account=account, worst=worst, unanswered="nothing") for account in self.accounts]
-
-    def stored(self, fields: StoredCall, money: Decimal | None) -> StoredCall:
-        """An attempt as logged: the prompt by its hash, and the `money` of its worst case if that may be its cost."""
-        # Of the request, not of the body: there a demand may be one message with the prompt.
-        messages = {"prompt": self.prompt, "added": msgspec.to_builtins(self.request.messages[2:])}
-        held = {"held": decimal_text(money)} if money is not None and held_by(fields) else {}
-        return {**fields, **held, "request": fields["request"] | {"messages": messages}, **self.labels}
-
 
 class BatchPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where a question of an asker waits for a batch, for as long as `goes_on`, which is asked every `look_seconds`."""
@@ -354,8 +343,7 @@ class DurableCalls:
 
     async def _directly(self, question: Question, model: Model) -> Answer | NoAnswer:
         request, key = question.request, question.key
-        worst = self._models.worst_case(request)
-        charges = [*question.charges(worst), *self._models.charges(request)]
+        worst, charges = self._charged(question, batched=False)
         call = DurableCall(self._ledger, charges, question.mark if key else None)
         attempts: list[StoredCall] = []
         kept = False
@@ -377,11 +365,21 @@ class DurableCalls:
             await call.settle()
         return Answer(said, tuple(attempts))
 
+    def _charged(self, question: Question, *, batched: bool) -> tuple[WorstCase, list[Charge]]:
+        """The worst case of a question, and its charges: on its own accounts and on those of today."""
+        worst = self._models.worst_case(question.request, batched=batched)
+        own = (Charge(account=account, worst=worst, unanswered="nothing") for account in question.accounts)
+        return worst, [*own, *self._models.charges(question.request, batched=batched)]
+
     async def _stored(self, question: Question, attempt: Attempt, money: Decimal | None) -> StoredCall:
+        """An attempt as logged: the prompt by its hash, and the `money` of its worst case if that may be its cost."""
         fields, separate_text = recorded(attempt)
         if separate_text is not None:
             await self._texts.put([separate_text])
-        return question.stored(fields, money)
+        # Of the request, not of the body: there a demand may be one message with the prompt.
+        messages = {"prompt": question.prompt, "added": msgspec.to_builtins(question.request.messages[2:])}
+        held = {"held": decimal_text(money)} if money is not None and held_by(fields) else {}
+        return {**fields, **held, "request": fields["request"] | {"messages": messages}, **question.labels}
 
     async def _in_batch(
         self, question: Question, key: str, batch: BatchPlace, model: "OpenAIModel"
@@ -391,10 +389,9 @@ class DurableCalls:
         It has no marker: a batch outlives the process that waits for it.
         """
         request = question.request
-        worst = self._models.worst_case(request, batched=True)
+        worst, charges = self._charged(question, batched=True)
         if await self._batches.found(key) is None:
             new = NewCall(key, batch.stream, batch.asker, request.alias, model.line(request), worst.amount)
-            charges = [*question.charges(worst), *self._models.charges(request, batched=True)]
             try:
                 await reserve(charges, partial(self._batches.put, new))
             except AccountExhausted as exhausted:

@@ -88,11 +88,11 @@ class Model:
     def unpaid(self, alias: str) -> "Model | None":
         return self if alias in CATALOGUE.models else None
 
-    def charges(self, *_: object) -> list[Charge]:
+    def charges(self, _: ModelRequest, *, batched: bool) -> list[Charge]:
         """No day has a limit."""
         return []
 
-    def worst_case(self, request: ModelRequest) -> WorstCase:
+    def worst_case(self, request: ModelRequest, *, batched: bool) -> WorstCase:
         return worst_case(request, self.entry)
 
     async def ask(
