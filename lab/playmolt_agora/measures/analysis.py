@@ -24,8 +24,7 @@ from playmolt_agora.measures.repeats import Repeats
 
 Imported = Sequence[Mapping[str, object]]
 Found = dict[str, list[Result]]
-CONFIRMATORY: Final = ("pcs", "ri_ext", "tests", "delta_pcs")
-CHOSEN: Final = (*CONFIRMATORY, "headline", "pcs_left_out", "unadjusted")
+CHOSEN: Final = ("pcs", "ri_ext", "tests", "delta_pcs", "headline", "pcs_left_out", "unadjusted")
 """The tables of the confirmatory set."""
 DESCRIPTIVE: Final = (
     *("shares", "ri", "drift", "shared_model", "pint", "parse", "gini"),

@@ -7,10 +7,11 @@ import numpy as np
 import polars as pl
 from playmolt_schemas.instrument.definitions import PERMUTATIONS
 
-from playmolt_agora.measures.data.frame import POSSIBLE, RITUAL
+from playmolt_agora.measures.data.frame import IN_SETS, POSSIBLE, RITUAL
 from playmolt_agora.measures.data.results import Result, number
 from playmolt_agora.measures.divergence import Bools, Floats
 from playmolt_agora.measures.inference import logit, permutation
+from playmolt_agora.measures.inference.hypotheses import AgentOf
 from playmolt_agora.measures.inference.permutation import Exchange, Test
 from playmolt_agora.measures.inference.streams import stream
 
@@ -23,7 +24,7 @@ class Rate(NamedTuple):
     run: str
     model: str
     persona: str
-    ri_star: float = 0.0
+    ri_star: float
 
 
 class RiExt(NamedTuple):
@@ -38,7 +39,7 @@ class RiExt(NamedTuple):
 def test(turns: pl.DataFrame, group: Group, seed: str) -> tuple[Test, tuple[str, ...]]:
     """Test RI* of models or personas over the agents of Sets A and B: the test and its runs."""
     rates = (
-        turns.filter(pl.col("set").is_in(["A", "B"]), pl.col("persona").is_not_null(), "valid")
+        turns.filter(IN_SETS, pl.col("persona").is_not_null(), "valid")
         .group_by("seat", "run", "model", "persona", maintain_order=True)
         .agg(ri_star=RITUAL.mean())
     )
@@ -54,7 +55,7 @@ def exchanged(agents: Sequence[Rate], group: Group, generator: np.random.Generat
     return exchange.test(np.array([agent.ri_star for agent in agents], dtype=np.float64), generator)
 
 
-def exchange_of(agents: Sequence[Rate], group: Group) -> Exchange:
+def exchange_of(agents: Sequence[Rate | AgentOf], group: Group) -> Exchange:
     """The arrangements of a factor's labels among the agents of a run that share the other factor, which then stays as
     the design has it; whatever the agents' RI*."""
     other: Group = "persona" if group == "model" else "model"

@@ -214,8 +214,7 @@ def _pcs_draws(
 def _ritual(agents: tuple[AgentOf, ...], by_model: bool, effect: float, sd: float, turns: int, seed: str) -> _Drawn:
     factor: ritual.Group = "model" if by_model else "persona"
     rng = stream(seed, "power", "ri_star", factor)
-    exchange = ritual.exchange_of([ritual.Rate(a.run, a.model, str(a.persona), 0.0) for a in agents], factor)
-    by_group = exchange.drawn(_ARRANGEMENTS, rng).transpose(1, 2, 0).copy()
+    by_group = ritual.exchange_of(agents, factor).drawn(_ARRANGEMENTS, rng).transpose(1, 2, 0).copy()
 
     def ps(spread: float) -> Floats:
         of_model, of_persona = (spread, 0.0) if by_model else (0.0, spread)

@@ -1,7 +1,8 @@
 """The report: one HTML file that opens offline, without scripts and without anything loaded from elsewhere."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from playmolt_schemas.instrument.definitions import SMOOTHING
 from playmolt_schemas.stored.agora.turn import ACTIONS, TurnRecord
@@ -13,6 +14,9 @@ from playmolt_agora.measures.divergence import count_jsd
 from playmolt_agora.report import chapters, markup
 from playmolt_agora.report.plots.gallery import Plot, gallery
 from playmolt_agora.report.study import RunNote, StudyData
+
+_ACT: Final = attrgetter("parse_code", "action", "target", "content")
+"""What a turn did, for a comparison: not what it cost or how long it took."""
 
 
 def render(study: StudyData, figures: Mapping[str, Plot] | None = None) -> str:
@@ -73,14 +77,9 @@ def _first(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> First:
     before = {(turn.turn, turn.agent): turn for turn in parent}
     for turn in sorted(child, key=lambda turn: (turn.turn, turn.order)):
         other = before.get((turn.turn, turn.agent))
-        if other is not None and act(other) != act(turn):
+        if other is not None and _ACT(other) != _ACT(turn):
             return other, turn
     return None
-
-
-def act(turn: TurnRecord) -> tuple[Any, ...]:
-    """What a turn did, for a comparison: not what it cost or how long it took."""
-    return (turn.parse_code, turn.action, turn.target, turn.content)
 
 
 def _divergence(parent: Sequence[TurnRecord], child: Sequence[TurnRecord]) -> Divergence:

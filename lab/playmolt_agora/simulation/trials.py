@@ -61,7 +61,7 @@ def delta_rejects(sizes: tuple[int, int], divergence: float, rho: float) -> Tria
 
 def ritual_rejects(factor: ritual.Group, effect: float, other: float, sd: float) -> Trial:
     agents = white_room()
-    exchange = ritual.exchange_of([ritual.Rate(a.run, a.model, str(a.persona), 0.0) for a in agents], factor)
+    exchange = ritual.exchange_of(agents, factor)
     spread = {"model": effect, "persona": effect, ("persona" if factor == "model" else "model"): other}
     rates = populations.Rates(agents, spread["model"], spread["persona"], sd, PHASE2_TURNS)
 

@@ -31,6 +31,8 @@ MET: Final = (
     & (pl.col("others") > 0)
 )
 """An interaction: a successful speak, trade, support or whisper with another agent here."""
+IN_SETS: Final = pl.col("set").is_in(["A", "B"])
+"""A turn of the sets with personas, whose runs H1, H2 and RI* are tested over."""
 INSTRUMENTAL: Final = pl.col("fn_class").eq_missing(pl.lit("A"))
 RITUAL: Final = pl.col("valid") & INSTRUMENTAL & pl.col("success") & pl.col("null_effect")
 """An instrumental act that succeeded and changed nothing."""

@@ -6,6 +6,7 @@ from typing import get_args
 import polars as pl
 
 from playmolt_agora.measures import ritual
+from playmolt_agora.measures.data.frame import IN_SETS
 from playmolt_agora.measures.data.results import Result, grouped
 from playmolt_agora.measures.inference import arms, attainable_p, hypotheses
 from playmolt_agora.measures.inference.arms import PcsCell
@@ -27,7 +28,7 @@ def rows(
     for group in get_args(ritual.Group):
         test, runs = ritual.test(turns, group, seed)
         found.append(_row(f"ri_star:{group}", test, runs))
-    inside = turns.filter(pl.col("set").is_in(["A", "B"]))
+    inside = turns.filter(IN_SETS)
     silent = any(inside[arm].n_unique() > inside.filter("valid")[arm].n_unique() for arm in ("model", "persona"))
     if silent or repeated.all_alike(("A", "B")):
         for each in found:

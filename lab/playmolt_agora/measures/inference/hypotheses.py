@@ -10,7 +10,7 @@ from playmolt_schemas.instrument.definitions import LEVEL_MARGIN, TIE
 from scipy.special import stdtr  # type: ignore[import-untyped]  # scipy ships no types
 
 from playmolt_agora.measures import drift
-from playmolt_agora.measures.data.frame import pooled
+from playmolt_agora.measures.data.frame import IN_SETS, pooled
 from playmolt_agora.measures.data.results import Result, mean, number
 from playmolt_agora.measures.divergence import Floats, normed_entropy
 from playmolt_agora.measures.inference import permutation
@@ -38,7 +38,7 @@ class Figures(msgspec.Struct, frozen=True):
 
 def figures(turns: pl.DataFrame, seed: str) -> Figures:
     """H1a and H2a as differences of entropy, H1b of slopes of excess drift, H2b as Jester's slope, by run."""
-    inside = _in_sets(turns)
+    inside = turns.filter(IN_SETS)
     agents, total = inside.partition_by("seat"), drift.longest(inside)
     if not agents:
         nothing: dict[str, Floats] = {part: np.empty(0) for part in PARTS}
@@ -172,13 +172,9 @@ def level_p(slopes: Sequence[float] | Floats) -> float | None:
     return float(stdtr(values.size - 1, -room / error))
 
 
-def _in_sets(turns: pl.DataFrame) -> pl.DataFrame:
-    return turns.filter(pl.col("set").is_in(["A", "B"]))
-
-
 def shared_models(turns: pl.DataFrame) -> list[Result]:
     """The table `shared_model`: models that play Jester and Archivist in one run, compared in the first window."""
-    groups = _in_sets(turns).sort("run", "model", maintain_order=True).partition_by("run", "model", as_dict=True)
+    groups = turns.filter(IN_SETS).sort("run", "model", maintain_order=True).partition_by("run", "model", as_dict=True)
     rows = []
     for (run, model), group in groups.items():
         if {JESTER, ARCHIVIST} <= set(group["persona"]):
@@ -192,7 +188,9 @@ def shared_models(turns: pl.DataFrame) -> list[Result]:
 def merchant_between(turns: pl.DataFrame, seed: str) -> list[Result]:
     """Test by Page's L that mean entropy rises from Archivist over Merchant to Jester: the table `merchant`."""
     ranked: dict[str, Floats] = {}
-    for (run,), group in _in_sets(turns).sort("run", maintain_order=True).partition_by("run", as_dict=True).items():
+    for (run,), group in (
+        turns.filter(IN_SETS).sort("run", maintain_order=True).partition_by("run", as_dict=True).items()
+    ):
         sides = [group.filter(persona=name) for name in (ARCHIVIST, MERCHANT, JESTER)]
         means = [mean(map(number, normed_entropy(drift.by_window(side)))) for side in sides]
         if None not in means:

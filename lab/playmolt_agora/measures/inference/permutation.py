@@ -13,6 +13,7 @@ import numpy as np
 from playmolt_schemas.instrument.definitions import DRAWS, EXACT_EXCHANGES, EXACT_LIMIT, TIE
 
 from playmolt_agora.measures.divergence import Floats, Integers
+from playmolt_agora.measures.inference import attainable_p
 
 _PIECES: Final = 20
 """Drawn arrangements of many agents are laid out piece by piece."""
@@ -107,13 +108,12 @@ class Exchange:
         for at, (run, stratum) in enumerate(zip(runs, strata, strict=True)):
             places.setdefault(run, {}).setdefault(stratum, []).append(at)
         self._runs = [list(inside.values()) for inside in places.values()]
-        ways = [prod(_ways(self._own[stratum]) for stratum in strata_of_run) for strata_of_run in self._runs]
-        self.labelings: int = prod(ways)
+        labels = [[groups[at] for at in stratum] for run in self._runs for stratum in run]
+        self.labelings = attainable_p.exchanged(labels)[0]
         held = np.array([[group in self._own[_joined(run)] for group in range(len(self._names))] for run in self._runs])
         per_group, cells = held.sum(axis=0) if self._runs else np.zeros(0), int(held.sum())
         self._deviation = np.diag(1 / np.maximum(per_group, 1)) - (1 / max(cells, 1))
-        by_size = sorted(range(len(ways)), key=lambda at: ways[at])
-        self._arranged = [self._arrangements(self._runs[at]) for at in by_size] if self.complete else []
+        self._arranged = sorted(map(self._arrangements, self._runs), key=len) if self.complete else []
 
     @property
     def complete(self) -> bool:
@@ -178,10 +178,6 @@ class Exchange:
             member = labels[:, None, agents] == np.arange(len(self._names))[None, :, None]
             total[:, :, agents] = member / np.maximum(member.sum(axis=2, keepdims=True), 1)
         return np.asarray(np.einsum("gh,ahn->agn", self._deviation, total))
-
-
-def _ways(labels: Integers) -> int:
-    return factorial(labels.size) // prod(factorial(int(count)) for count in np.bincount(labels))
 
 
 def _orders(labels: list[int]) -> Iterator[list[int]]:
