@@ -15,10 +15,10 @@ from google.genai._mcp_utils import mcp_to_gemini_tool
 from llama_index.tools.mcp import BasicMCPClient, McpToolSpec
 from mcp import Client
 
-Told = tuple[int, str]
+Answer = tuple[int, str]
 
 
-async def google_genai(url: str) -> Told:
+async def google_genai(url: str) -> Answer:
     async with Client(url) as client:
         listed = (await client.list_tools()).tools
         declared = [mcp_to_gemini_tool(tool).function_declarations[0] for tool in listed]
@@ -28,7 +28,7 @@ async def google_genai(url: str) -> Told:
         return len(declared), made.structured_content["name"]
 
 
-async def openai_agents(url: str) -> Told:
+async def openai_agents(url: str) -> Answer:
     async with MCPServerStreamableHttp(params={"url": url}) as server:
         tools = [
             MCPUtil.to_function_tool(tool, server, convert_schemas_to_strict=strict)
@@ -42,7 +42,7 @@ async def openai_agents(url: str) -> Told:
         return len(tools) // 2, json.loads(answer["text"] if isinstance(answer, dict) else answer)["name"]
 
 
-async def llama_index(url: str) -> Told:
+async def llama_index(url: str) -> Answer:
     tools = await McpToolSpec(client=BasicMCPClient(url)).to_tool_list_async()
     for tool in tools:
         tool.metadata.to_openai_tool()
@@ -51,7 +51,7 @@ async def llama_index(url: str) -> Told:
     return len(tools), json.loads(answer.raw_output.content[0].text)["name"]
 
 
-READERS: tuple[Callable[[str], Awaitable[Told]], ...] = (google_genai, openai_agents, llama_index)
+READERS: tuple[Callable[[str], Awaitable[Answer]], ...] = (google_genai, openai_agents, llama_index)
 
 if __name__ == "__main__":
     for reader in READERS:

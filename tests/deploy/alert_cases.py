@@ -258,5 +258,5 @@ def minutes(figures: Figures) -> int:
 
 
 def series(figures: Figures, namespace: str) -> Sequence[Mapping[str, str]]:
-    told = f'{{namespace="{namespace}",'
-    return [{"series": name.replace("{", told).replace(",}", "}"), "values": said} for name, said in figures.items()]
+    labels = f'{{namespace="{namespace}",'
+    return [{"series": name.replace("{", labels).replace(",}", "}"), "values": said} for name, said in figures.items()]

@@ -261,8 +261,8 @@ class Cluster:
         """The chain's container, its environment here, and a port for it."""
         (container,) = named(self.objects, "StatefulSet", "chain")["spec"]["template"]["spec"]["containers"]
         port = free_port()
-        told = {"EVM_PORT": str(port), "EVM_FOLDER": str(self.folder / "chain")}
-        return container, self.here(environment(self.objects, container, self.secrets)) | told, port
+        own = {"EVM_PORT": str(port), "EVM_FOLDER": str(self.folder / "chain")}
+        return container, self.here(environment(self.objects, container, self.secrets)) | own, port
 
 
 def base_environment() -> dict[str, str]:

@@ -35,10 +35,10 @@ def kubectl() -> str:
 def _kept() -> Path:
     """The folder of the renderings of these manifests, which several workers and runs share."""
     files = sorted(path for path in K8S.rglob("*") if path.is_file() and path.suffix != ".pyc")
-    told = hashlib.sha256(
+    digest = hashlib.sha256(
         b"".join(b"%s %s" % (str(path.relative_to(K8S)).encode(), path.read_bytes()) for path in files)
     )
-    kept = ROOT / ".pytest_cache" / "manifests" / told.hexdigest()
+    kept = ROOT / ".pytest_cache" / "manifests" / digest.hexdigest()
     kept.mkdir(parents=True, exist_ok=True)
     return kept
 

@@ -50,10 +50,12 @@ def _hosts(pod: Json) -> Iterator[str]:
 
 def _apparmor(pod: Json) -> bool:
     notes = pod["metadata"].get("annotations", {})
-    told = [value for name, value in notes.items() if name.startswith("container.apparmor.security.beta.kubernetes.io")]
+    profiles = [
+        value for name, value in notes.items() if name.startswith("container.apparmor.security.beta.kubernetes.io")
+    ]
     kinds = {context.get("appArmorProfile", {}).get("type", "RuntimeDefault") for context in _contexts(pod)}
     return kinds <= {"RuntimeDefault", "Localhost"} and all(
-        value == "runtime/default" or value.startswith("localhost/") for value in told
+        value == "runtime/default" or value.startswith("localhost/") for value in profiles
     )
 
 
@@ -63,8 +65,8 @@ def _selinux(pod: Json) -> bool:
 
 
 def _capabilities(pod: Json) -> bool:
-    told = [one.get("securityContext", {}).get("capabilities", {}) for one in all_containers(pod)]
-    return all("ALL" in one.get("drop", []) and set(one.get("add", [])) <= {"NET_BIND_SERVICE"} for one in told)
+    capabilities = [one.get("securityContext", {}).get("capabilities", {}) for one in all_containers(pod)]
+    return all("ALL" in one.get("drop", []) and set(one.get("add", [])) <= {"NET_BIND_SERVICE"} for one in capabilities)
 
 
 def _volumes(pod: Json) -> bool:

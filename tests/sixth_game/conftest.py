@@ -14,7 +14,7 @@ HERE = Path(__file__).parent
 sys.path.append(str(HERE))
 PROJECT: Mapping[str, Any] = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]
 
-Told = Callable[..., str]
+RunPython = Callable[..., str]
 
 
 @pytest.fixture(scope="session")
@@ -34,8 +34,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
 
 
 @pytest.fixture(scope="session")
-def told(installed: Mapping[str, str]) -> Told:
-    """Runs Python in that environment and returns its output: `told("-c", program)`."""
+def run_python(installed: Mapping[str, str]) -> RunPython:
+    """Runs Python in that environment and returns its output: `run_python("-c", program)`."""
 
     def run(*arguments: str) -> str:
         done = subprocess.run(

@@ -24,17 +24,17 @@ from sealed_bid.rules import Auction
 
 from tests.deploy.manifests import K8S, kubectl, name_of
 from tests.deploy.test_schemas import OLDEST, fault
-from tests.sixth_game.conftest import HERE, Told
+from tests.sixth_game.conftest import HERE, RunPython
 
 ROOT = HERE.parents[1]
 GAME = "auction-0190c3f8-1111-7222-8333-444455556666"
 
 
-def asked(told: Told, program: str) -> Any:
-    return json.loads(told("-c", f"import json\n{program}"))
+def asked(run_python: RunPython, program: str) -> Any:
+    return json.loads(run_python("-c", f"import json\n{program}"))
 
 
-def test_every_list_of_types_names_it(told: Told) -> None:
+def test_every_list_of_types_names_it(run_python: RunPython) -> None:
     program = (
         "from playmolt_schemas.identifiers import ENGINES, GAME_TYPES\n"
         "from playmolt_core.log.archive import TYPES\n"
@@ -45,7 +45,7 @@ def test_every_list_of_types_names_it(told: Told) -> None:
         "print(json.dumps([GAME_TYPES, ENGINES['auction-house'], TYPES, [*deciders()], SERVICES,"
         " _MODULES['auction-house'], policies()['auction']]))"
     )
-    types, served, archived, rules, services, module, policies = asked(told, program)
+    types, served, archived, rules, services, module, policies = asked(run_python, program)
     assert types == ["trial", "ox", "auction"]
     assert (served, module) == (["auction"], "sealed_bid")
     assert "auction" in archived
@@ -54,7 +54,7 @@ def test_every_list_of_types_names_it(told: Told) -> None:
     assert policies == ["careful", "bold", "mixed"]
 
 
-def test_the_api_takes_and_describes_it(told: Told) -> None:
+def test_the_api_takes_and_describes_it(run_python: RunPython) -> None:
     program = (
         "import msgspec\n"
         "from playmolt_schemas.api import JoinRequest\n"
@@ -62,10 +62,10 @@ def test_the_api_takes_and_describes_it(told: Told) -> None:
         'msgspec.json.decode(b\'{"gameType":"auction"}\', type=JoinRequest)\n'
         "print(json.dumps([*msgspec.json.decode(openapi_bytes())['components']['schemas']]))"
     )
-    assert {"AuctionState", "BidMadeMessage", "Bid"} <= set(asked(told, program))
+    assert {"AuctionState", "BidMadeMessage", "Bid"} <= set(asked(run_python, program))
 
 
-def test_its_guide_and_its_drawing_are_sent(told: Told) -> None:
+def test_its_guide_and_its_drawing_are_sent(run_python: RunPython) -> None:
     program = (
         "from playmolt_gateway.pages.assets import assets\nfrom playmolt_gateway.routes import documents\n"
         "from playmolt_schemas.registry import games\n"
@@ -77,7 +77,7 @@ def test_its_guide_and_its_drawing_are_sent(told: Told) -> None:
         " files['games/auction/watch.js'].kind, files['games.js'].plain.decode(), texts['game.auction'], texts['live'],"
         " texts['event.auction.game_started']]))"
     )
-    guide, further, kind, module, title, live, begins = asked(told, program)
+    guide, further, kind, module, title, live, begins = asked(run_python, program)
     assert guide.startswith("# The auction")
     assert "/skills/auction.md" in further
     assert kind.startswith("text/javascript")
@@ -141,21 +141,21 @@ class Played:
         return b"".join(msgspec.json.encode(record) + b"\n" for record in stored.records)
 
 
-async def test_its_log_is_replayed_and_checked(told: Told, tmp_path: Path) -> None:
+async def test_its_log_is_replayed_and_checked(run_python: RunPython, tmp_path: Path) -> None:
     file = tmp_path / "auction.jsonl"
     file.write_bytes(await Played().to_the_end())
-    lines = told("-m", "playmolt_cli", "replay", GAME, "--log", str(file), "--language", "ko")
+    lines = run_python("-m", "playmolt_cli", "replay", GAME, "--log", str(file), "--language", "ko")
     assert "입찰이 시작됩니다: Agent 0, Agent 1, Agent 2\n" in lines
     assert "Agent 1 님이 입찰했습니다\n" in lines
     assert "Agent 2 님이 낙찰받아 10을(를) 냅니다\n" in lines
     assert "EXACT" in lines
-    told("-m", "playmolt_cli", "log", "check", str(file))
+    run_python("-m", "playmolt_cli", "log", "check", str(file))
 
 
-def test_its_engine_is_deployed_by_the_generator(told: Told, tmp_path: Path) -> None:
+def test_its_engine_is_deployed_by_the_generator(run_python: RunPython, tmp_path: Path) -> None:
     for target in ("dev", "prod"):
         folder = tmp_path / target
-        told(
+        run_python(
             "-m", "playmolt_cli", "deploy", "auction", str(folder), "--on", target, "--overlays", str(K8S / "overlays")
         )  # fmt: skip
         done = subprocess.run(
@@ -168,15 +168,15 @@ def test_its_engine_is_deployed_by_the_generator(told: Told, tmp_path: Path) -> 
         assert '"auction-house"' in (folder / "users.conf").read_text()
 
 
-def test_its_engine_starts_without_the_gateway(installed: Mapping[str, str], told: Told) -> None:
+def test_its_engine_starts_without_the_gateway(installed: Mapping[str, str], run_python: RunPython) -> None:
     program = "import sealed_bid.__main__, sys\nprint(json.dumps(sorted(sys.modules)))"
-    modules = asked(told, program)
+    modules = asked(run_python, program)
     assert not {"playmolt_gateway", "playmolt_ox", "playmolt"} & set(modules)
     assert "sealed_bid" not in os.environ.get("PYTHONPATH", "")
 
 
-def test_the_gateway_imports_its_messages_and_not_its_engine(told: Told) -> None:
-    modules = set(asked(told, "import playmolt_gateway.__main__, sys\nprint(json.dumps(sorted(sys.modules)))"))
+def test_the_gateway_imports_its_messages_and_not_its_engine(run_python: RunPython) -> None:
+    modules = set(asked(run_python, "import playmolt_gateway.__main__, sys\nprint(json.dumps(sorted(sys.modules)))"))
     assert "sealed_bid.messages" in modules
     assert not {"sealed_bid.rules", "sealed_bid.engine", "sealed_bid.bots"} & modules
 

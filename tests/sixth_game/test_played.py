@@ -16,7 +16,7 @@ from tests.browser.conftest import Reader, launched
 from tests.browser.conftest import reader as reader  # noqa: PLC0414 -- a fixture
 from tests.browser.players import SECONDS
 from tests.platforms import MIGRATED, copied_cluster
-from tests.sixth_game.conftest import Told
+from tests.sixth_game.conftest import RunPython
 
 
 class _CopiedStack(Stack):
@@ -49,9 +49,9 @@ def platform(stack: Stack) -> str:
 
 
 @pytest.fixture(scope="module")
-def results(platform: str, told: Told) -> list[dict[str, Any]]:
+def results(platform: str, run_python: RunPython) -> list[dict[str, Any]]:
     played: list[dict[str, Any]] = json.loads(
-        told("-m", "playmolt_cli", "bots", "auction", "--url", platform, "--json")
+        run_python("-m", "playmolt_cli", "bots", "auction", "--url", platform, "--json")
     )
     return played
 
@@ -66,11 +66,11 @@ def test_bots_play_it_to_the_end_and_it_is_listed(platform: str, results: list[d
     assert httpx.get(f"{platform}/skills/auction.md", timeout=SECONDS).text.startswith("# The auction")
 
 
-def test_its_log_is_verified_and_replayed(stack: Stack, results: list[dict[str, Any]], told: Told) -> None:
+def test_its_log_is_verified_and_replayed(stack: Stack, results: list[dict[str, Any]], run_python: RunPython) -> None:
     data = ("--data", str(stack.folder.path))
-    assert "EXACT" in told("-m", "playmolt_cli", "replay", results[0]["game_id"], *data)
-    told("-m", "playmolt_cli", "log", "verify", *data)
-    told("-m", "playmolt_cli", "log", "check", *data)
+    assert "EXACT" in run_python("-m", "playmolt_cli", "replay", results[0]["game_id"], *data)
+    run_python("-m", "playmolt_cli", "log", "verify", *data)
+    run_python("-m", "playmolt_cli", "log", "check", *data)
 
 
 def test_it_is_found_in_the_lobby_and_watched_with_its_own_drawing(

@@ -87,16 +87,16 @@ def figures(run: Run, soaked: Soaked, folder: Path, seconds: float, seed: int) -
     players, feeds = soaked.players, soaked.witnesses.feeds
     logs = logs_of(run.gateway, run.operator_key, players.receipts)
     missing, twice = [*lost(logs, players.receipts)], [*doubled(logs)]
-    told = [*leaked(_keys(run, players, folder), seeds(logs), feeds, _files(folder))]
+    leaks = [*leaked(_keys(run, players, folder), seeds(logs), feeds, _files(folder))]
     unlike = [*soaked.witnesses.faults, *different(run.gateway, feeds)]
     found = with_database(folder, verified, opened=True)
     broken = [f"{each.stream} event {each.version}: {each.problem}" for each in found.breaks]
-    wrong = [*missing, *twice, *told, *unlike, *broken, *_unfinished(run, players)]
+    wrong = [*missing, *twice, *leaks, *unlike, *broken, *_unfinished(run, players)]
     return Figures(
         seed=seed, minutes=round(seconds / 60, 2), faults=dict(soaked.trouble),
         actions=sum(map(len, players.receipts.values())), messages=sum(map(len, feeds.values())),
         games=dict(players.ended), given_up=dict(players.given_up), lost=len(missing), doubled=len(twice),
-        leaked=len(told), feeds_wrong=len(unlike), events=found.events, exact=found.exact, diverged=found.diverged,
+        leaked=len(leaks), feeds_wrong=len(unlike), events=found.events, exact=found.exact, diverged=found.diverged,
         peak_memory_mb=dict(soaked.memory), wrong=wrong,
     )  # fmt: skip
 

@@ -70,8 +70,8 @@ def leaked(
 ) -> Iterator[str]:
     """Yield the keys in a feed or a process' log, and the seeds in a process' log or in a feed before a game's end."""
     known = {key.encode() for key in keys}
-    for game, told in feeds.items():
-        early = b"".join(told[:-1])
+    for game, messages in feeds.items():
+        early = b"".join(messages[:-1])
         if game in seeds and seeds[game].encode() in early:
             yield f"{game}: its seed is in its feed"
         yield from (f"{game}: a key is in its feed" for key in known if key in early)
@@ -89,8 +89,8 @@ _ACTS: Final = ("first_choice_submitted", "switch_submitted", "speak", "vote_sub
 def different(gateway: str, feeds: Mapping[str, Sequence[bytes]]) -> Iterator[str]:
     """Yield the feeds that differ from the list of events or are incomplete."""
     with httpx.Client(base_url=gateway, timeout=_ANSWER_SECONDS) as http:
-        for game, told in feeds.items():
-            if [msgspec.json.decode(message) for message in told] != [*_events(http, game)]:
+        for game, messages in feeds.items():
+            if [msgspec.json.decode(message) for message in messages] != [*_events(http, game)]:
                 yield f"{game}: its feed is not what /events says"
 
 

@@ -90,14 +90,14 @@ class Witnesses:
 
     async def _read(self, answer: httpx.Response, game: str) -> bool:
         """Read until the connection ends; return True if the feed is complete."""
-        reader, told = SseReader(), self.feeds[game]
+        reader, messages = SseReader(), self.feeds[game]
         async for chunk in answer.aiter_bytes():
             for message in reader.feed(chunk):
                 head = msgspec.json.decode(message, type=_Head)
-                if head.version != len(told) + 1:
-                    self.faults.append(f"{answer.url}: {head.version} came after {len(told)}")
+                if head.version != len(messages) + 1:
+                    self.faults.append(f"{answer.url}: {head.version} came after {len(messages)}")
                     return True
-                told.append(message)
+                messages.append(message)
                 if head.type in CLOSING:
                     return True
         return False

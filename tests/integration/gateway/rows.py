@@ -50,19 +50,19 @@ class Guest:
         )
 
     def join(self, game: Game) -> str:
-        return str(told(self.post("/api/games/join", {"gameType": game}))["game_id"])
+        return str(accepted(self.post("/api/games/join", {"gameType": game}))["game_id"])
 
     def state(self, game_id: str, **query: Any) -> Json:
-        return told(self.get(f"/api/games/{game_id}/state", **query))
+        return accepted(self.get(f"/api/games/{game_id}/state", **query))
 
     def act(self, game_id: str, body: Any, *, idem: str | None = None) -> httpx.Response:
         return self.post(f"/api/games/{game_id}/actions", body, idem=idem)
 
     def does(self, game_id: str, body: Any) -> Json:
-        return told(self.act(game_id, body))
+        return accepted(self.act(game_id, body))
 
 
-def told(answer: httpx.Response, status: int = 200) -> Json:
+def accepted(answer: httpx.Response, status: int = 200) -> Json:
     """The body of an answer that must be a success."""
     assert answer.status_code == status, f"{answer.request.method} {answer.request.url}: {answer.text}"
     assert answer.headers["content-type"] == "application/json", answer.headers
@@ -150,7 +150,7 @@ class Platform:
         self.operator = Guest(http, OPERATOR_KEY)
 
     def guest(self, name: str = "a guest") -> Guest:
-        made = told(self.nobody.post("/api/agents", {"name": name}), 201)
+        made = accepted(self.nobody.post("/api/agents", {"name": name}), 201)
         return Guest(self.http, made["api_key"], made["id"], made["name"])
 
     def table(self, game: Game) -> Table:
@@ -167,11 +167,11 @@ class Platform:
 
     def clear(self) -> None:
         """End every waiting game, so that the next join opens a new one."""
-        for line in told(self.operator.get("/api/admin/games", phase="waiting"))["games"]:
-            told(self.operator.post(f"/api/admin/games/{line['game_id']}/end", {"reason": "cleared"}))
+        for line in accepted(self.operator.get("/api/admin/games", phase="waiting"))["games"]:
+            accepted(self.operator.post(f"/api/admin/games/{line['game_id']}/end", {"reason": "cleared"}))
 
     def events(self, game_id: str) -> list[Json]:
-        events: list[Json] = told(self.nobody.get(f"/api/games/{game_id}/events", limit=1000))["events"]
+        events: list[Json] = accepted(self.nobody.get(f"/api/games/{game_id}/events", limit=1000))["events"]
         return events
 
     def records(self, game_id: str, guest: Guest | None = None) -> list[Json]:

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from tests.integration.gateway.called_bot import Answering, CalledBot, action_for, answer, called
-from tests.integration.gateway.rows import NEEDED, Game, Guest, Json, Platform, eventually, told
+from tests.integration.gateway.rows import NEEDED, Game, Guest, Json, Platform, accepted, eventually
 
 
 def put(guest: Guest, bot: CalledBot) -> None:
-    bot.secret = told(guest.ask("PUT", "/api/agents/me/callback", content=json.dumps({"url": bot.url})))["secret"]
+    bot.secret = accepted(guest.ask("PUT", "/api/agents/me/callback", content=json.dumps({"url": bot.url})))["secret"]
 
 
 def opened(guest: Guest, game: Game, **wanted: Any) -> Json:
-    return told(guest.post("/api/games", {"gameType": game, **wanted}), 201)
+    return accepted(guest.post("/api/games", {"gameType": game, **wanted}), 201)
 
 
 @pytest.mark.parametrize("game", NEEDED)
@@ -75,7 +75,7 @@ def test_servers_that_hang_redirect_or_send_without_end_harm_themselves_alone(pl
             put(guest, stack.enter_context(called(ways[what])))
         game = opened(host, "ox", deadline_seconds=8)  # also a busy machine calls the fifth in time
         for guest in guests.values():
-            told(guest.post("/api/games/join", {"gameType": "ox", "invite": game["invite"]}))
+            accepted(guest.post("/api/games/join", {"gameType": "ox", "invite": game["invite"]}))
         last = eventually(good.told, "the good bot's game does not end")
     kinds = {fault["agent_id"]: set() for fault in last["state"]["faults"]}
     for fault in last["state"]["faults"]:

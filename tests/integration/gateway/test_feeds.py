@@ -6,7 +6,17 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from tests.integration.gateway.rows import SECONDS, Json, Platform, Sse, Table, next_event, refused, told, unknown_game
+from tests.integration.gateway.rows import (
+    SECONDS,
+    Json,
+    Platform,
+    Sse,
+    Table,
+    accepted,
+    next_event,
+    refused,
+    unknown_game,
+)
 
 LOBBY = ["type", "game_id", "gameType", "phase", "seated", "needed", "at", "language", "pace"]
 
@@ -123,7 +133,7 @@ def test_the_lobby_shows_the_present_and_then_what_changes(platform: Platform) -
         others = [platform.guest() for _ in range(5)]
         others[0].join("trial")
         until("game_waiting", 2)
-        told(others[0].post(f"/api/games/{game}/leave"))
+        accepted(others[0].post(f"/api/games/{game}/leave"))
         until("game_waiting", 1)
         for seated, other in enumerate(others, 2):
             other.join("trial")
@@ -134,7 +144,7 @@ def test_the_lobby_shows_the_present_and_then_what_changes(platform: Platform) -
         assert until("game_end", 6)[0]["phase"] == "end"
         game = platform.guest().join("ox")
         until("game_waiting", 1)
-        told(platform.operator.post(f"/api/admin/games/{game}/end", {"reason": "over"}))
+        accepted(platform.operator.post(f"/api/admin/games/{game}/end", {"reason": "over"}))
         assert until("game_aborted", 1)[0]["phase"] == "aborted"
 
 
@@ -147,7 +157,7 @@ def test_an_aborted_game_closes_its_feeds(platform: Platform) -> None:
     ):
         reading = [pool.submit(list, sse), pool.submit(list, stream)]
         socket = pool.submit(platform.watched, f"/ws/games/{table.game_id}")
-        told(platform.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "storm"}))
+        accepted(platform.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "storm"}))
         seen, code = socket.result(SECONDS)
         assert code == 1000
         assert json.loads(seen[-1])["type"] == "game_aborted"

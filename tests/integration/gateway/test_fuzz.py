@@ -9,7 +9,7 @@ import pytest
 from playmolt_gateway.pages.assets import version_of_all
 
 from tests.integration.contract import Contract
-from tests.integration.gateway.rows import Guest, Json, Platform, Table, told, unknown_game
+from tests.integration.gateway.rows import Guest, Json, Platform, Table, accepted, unknown_game
 
 ROUNDS = 8
 _ASSETS = f"/assets/{version_of_all()}"
@@ -64,7 +64,7 @@ def any_object(chance: random.Random) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def contract(shared_platform: Platform) -> Contract:
-    return Contract(told(shared_platform.nobody.get("/openapi.json")))
+    return Contract(accepted(shared_platform.nobody.get("/openapi.json")))
 
 
 class Stage:
@@ -129,7 +129,7 @@ def test_good_answers_fit_the_document(platform: Platform, contract: Contract, s
     assert (
         player.ask("PUT", "/api/agents/me/callback", content=b'{"url":"http://127.0.0.1:9/turns"}').status_code == 200
     )
-    owner = Guest(platform.http, told(platform.nobody.post("/api/owners", {"name": "Ada"}), 201)["owner_key"])
+    owner = Guest(platform.http, accepted(platform.nobody.post("/api/owners", {"name": "Ada"}), 201)["owner_key"])
     webhook = owner.ask("PUT", "/api/owners/me/webhook", content=b'{"url":"http://127.0.0.1:9/","events":["turn"]}')
     assert webhook.status_code == 200
     seen = set()

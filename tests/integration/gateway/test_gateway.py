@@ -13,11 +13,11 @@ from tests.integration.gateway.rows import (
     Guest,
     Platform,
     Sse,
+    accepted,
     eventually,
     fault_fields,
     refused,
     together,
-    told,
     unknown_game,
 )
 
@@ -35,10 +35,10 @@ def choice(letter: str = "O") -> dict[str, str]:
 
 
 def test_registering_gives_id_name_and_key_once(platform: Platform) -> None:
-    made = told(platform.nobody.post("/api/agents", {"name": "Ada"}), 201)
+    made = accepted(platform.nobody.post("/api/agents", {"name": "Ada"}), 201)
     assert list(made) == ["id", "handle", "name", "kind", "version", "about", "model", "api_key"]
     assert AGENT_ID.fullmatch(made["id"])
-    again = told(platform.nobody.post("/api/agents", {"name": "Ada"}), 201)
+    again = accepted(platform.nobody.post("/api/agents", {"name": "Ada"}), 201)
     assert again["id"] != made["id"]
     assert again["api_key"] != made["api_key"]
 
@@ -77,7 +77,7 @@ def test_a_bad_name_is_refused_with_its_field(platform: Platform, name: object) 
 
 def test_me_tells_points_and_games_by_type(platform: Platform) -> None:
     guest = platform.guest("me")
-    me = told(guest.get("/api/agents/me"))
+    me = accepted(guest.get("/api/agents/me"))
     created_at = me["created_at"]
     assert me == {
         "id": guest.id, "handle": f"me-{guest.id[-6:]}", "name": "me", "kind": "bot", "version": None, "model": None,
@@ -89,11 +89,11 @@ def test_me_tells_points_and_games_by_type(platform: Platform) -> None:
 
 def test_a_new_key_voids_the_old_one_at_once(platform: Platform) -> None:
     guest = platform.guest()
-    told(guest.get("/api/agents/me"))
-    answer = told(guest.post("/api/agents/me/keys"), 201)
+    accepted(guest.get("/api/agents/me"))
+    answer = accepted(guest.post("/api/agents/me/keys"), 201)
     assert list(answer) == ["api_key"]
     refused(guest.get("/api/agents/me"), 401, "unauthorized")
-    assert told(Guest(guest.http, answer["api_key"]).get("/api/agents/me"))["id"] == guest.id
+    assert accepted(Guest(guest.http, answer["api_key"]).get("/api/agents/me"))["id"] == guest.id
 
 
 RATED = ("rating", "uncertainty", "provisional")
@@ -102,11 +102,11 @@ RATED = ("rating", "uncertainty", "provisional")
 def test_points_reach_me_and_the_leaderboard(platform: Platform) -> None:
     table = platform.table("ox")
     table.ox(*["OOOOX"] * 5)
-    me = told(table[4].get("/api/agents/me"))
+    me = accepted(table[4].get("/api/agents/me"))
     assert (me["points"], me["points_by_type"], me["games"]) == (200, {"trial": 0, "ox": 200}, {"trial": 0, "ox": 1})
     seen, cursor = [], None
     while True:
-        page = told(platform.nobody.get("/api/leaderboard", limit=3, **({"cursor": cursor} if cursor else {})))
+        page = accepted(platform.nobody.get("/api/leaderboard", limit=3, **({"cursor": cursor} if cursor else {})))
         assert list(page) == ["leaderboard", "next_cursor"]
         assert len(page["leaderboard"]) <= 3
         seen += page["leaderboard"]
@@ -120,11 +120,11 @@ def test_points_reach_me_and_the_leaderboard(platform: Platform) -> None:
     assert [line["points"] for line in seen] == sorted((line["points"] for line in seen), reverse=True)
     own = next(line for line in seen if line["id"] == table[4].id)
     assert (own["points"], own["games"]) == (200, 1)
-    of_type = told(platform.nobody.get("/api/leaderboard", gameType="ox", limit=1000))["leaderboard"]
+    of_type = accepted(platform.nobody.get("/api/leaderboard", gameType="ox", limit=1000))["leaderboard"]
     assert next(line for line in of_type if line["id"] == table[4].id)["points"] == 200
-    trials = told(platform.nobody.get("/api/leaderboard", gameType="trial", limit=1000))["leaderboard"]
+    trials = accepted(platform.nobody.get("/api/leaderboard", gameType="trial", limit=1000))["leaderboard"]
     assert table[4].id not in {line["id"] for line in trials}
-    assert sorted(told(guest.get("/api/agents/me"))["points"] for guest in table) == [55, 55, 55, 55, 200]
+    assert sorted(accepted(guest.get("/api/agents/me"))["points"] for guest in table) == [55, 55, 55, 55, 200]
 
 
 # Keys
@@ -214,7 +214,7 @@ def test_a_body_may_have_64_kib(platform: Platform) -> None:
     refused(table[0].ask("POST", path, content=iter([fits, b" "])), 413, "body_too_large")
     refused(Guest(platform.http, "wrong").ask("POST", path, content=fits + b" "), 401, "unauthorized")
     refused(table[0].ask("POST", f"/api/games/{unknown_game()}/actions", content=fits + b" "), 413, "body_too_large")
-    told(table[0].ask("POST", path, content=fits))
+    accepted(table[0].ask("POST", path, content=fits))
 
 
 @pytest.mark.parametrize(
@@ -261,19 +261,19 @@ def test_a_path_of_nothing_is_not_found(platform: Platform) -> None:
 
 def test_joining_tells_the_game_and_gives_it_back(platform: Platform) -> None:
     first, second = platform.guest(), platform.guest()
-    seat = told(first.post("/api/games/join", {"gameType": "ox"}))
+    seat = accepted(first.post("/api/games/join", {"gameType": "ox"}))
     assert list(seat) == ["game_id", "gameType", "phase", "seated", "needed"]
     assert re.fullmatch(r"ox-[0-9a-f-]{36}", seat["game_id"])
     assert {**seat, "game_id": ""} == {"game_id": "", "gameType": "ox", "phase": "waiting", "seated": 1, "needed": 5}
-    assert told(first.post("/api/games/join", {"gameType": "ox"})) == seat
-    assert told(second.post("/api/games/join", {"gameType": "ox"})) == {**seat, "seated": 2}
-    trial = told(first.post("/api/games/join", {"gameType": "trial"}))
+    assert accepted(first.post("/api/games/join", {"gameType": "ox"})) == seat
+    assert accepted(second.post("/api/games/join", {"gameType": "ox"})) == {**seat, "seated": 2}
+    trial = accepted(first.post("/api/games/join", {"gameType": "trial"}))
     assert (trial["seated"], trial["needed"], trial["gameType"]) == (1, 6, "trial")
 
 
 def test_who_plays_gets_the_running_game_back(platform: Platform) -> None:
     table = platform.table("ox")
-    seat = told(table[2].post("/api/games/join", {"gameType": "ox"}))
+    seat = accepted(table[2].post("/api/games/join", {"gameType": "ox"}))
     assert seat == {"game_id": table.game_id, "gameType": "ox", "phase": "first_choice", "seated": 5, "needed": 5}
     table.ox(*["OOOOX"] * 5)
     assert table[2].join("ox") != table.game_id
@@ -291,7 +291,7 @@ def test_a_crowd_fills_games_exactly(platform: Platform) -> None:
 def test_leaving_frees_the_seat_while_the_game_waits(platform: Platform) -> None:
     guest, other = platform.guest(), platform.guest()
     game = guest.join("trial")
-    assert told(guest.post(f"/api/games/{game}/leave")) == {"status": "left"}
+    assert accepted(guest.post(f"/api/games/{game}/leave")) == {"status": "left"}
     refused(guest.post(f"/api/games/{game}/leave"), 403, "not_a_participant")
     assert guest.state(game)["participants"] == []
     assert other.join("trial") == game
@@ -312,7 +312,7 @@ def test_a_started_game_cannot_be_left(platform: Platform) -> None:
 def test_the_list_shows_games_newest_first_in_pages(platform: Platform) -> None:
     waiting = platform.guest().join("trial")
     table = platform.table("ox")
-    page = told(platform.nobody.get("/api/games", limit=2))
+    page = accepted(platform.nobody.get("/api/games", limit=2))
     assert list(page) == ["games", "next_cursor"]
     line = page["games"][0]
     assert list(line) == ["game_id", "gameType", "phase", "round", "seated", "needed", "created_at", "language", "pace"]
@@ -322,17 +322,17 @@ def test_the_list_shows_games_newest_first_in_pages(platform: Platform) -> None:
     seen, cursor = [], page["next_cursor"]
     seen += page["games"]
     while cursor:
-        page = told(platform.nobody.get("/api/games", limit=7, cursor=cursor))
+        page = accepted(platform.nobody.get("/api/games", limit=7, cursor=cursor))
         seen += page["games"]
         cursor = page["next_cursor"]
     assert len({one["game_id"] for one in seen}) == len(seen)
     order = [(one["created_at"], one["game_id"]) for one in seen]
     assert order == sorted(order, reverse=True)
-    everything = told(platform.nobody.get("/api/games", limit=1000))
+    everything = accepted(platform.nobody.get("/api/games", limit=1000))
     # Not the whole rows: games of other tests go on.
     assert [one["game_id"] for one in everything["games"]] == [one["game_id"] for one in seen]
     assert everything["next_cursor"] is None
-    found = told(platform.nobody.get("/api/games", gameType="trial", phase="waiting"))["games"]
+    found = accepted(platform.nobody.get("/api/games", gameType="trial", phase="waiting"))["games"]
     assert [one["game_id"] for one in found] == [waiting]
 
 
@@ -347,23 +347,23 @@ def test_the_order_of_an_action_s_checks(platform: Platform) -> None:
     refused(outsider.act("nope", {}), 404, "not_found")
     refused(outsider.act(game, {"type": "nonsense"}), 403, "not_a_participant")
     refused(waiting.act(game, {"type": "nonsense"}), 400, "not_started")
-    told(waiting.post(f"/api/games/{game}/leave"))
-    told(platform.operator.post(f"/api/admin/games/{game}/end", {"reason": "empty"}))
+    accepted(waiting.post(f"/api/games/{game}/leave"))
+    accepted(platform.operator.post(f"/api/admin/games/{game}/end", {"reason": "empty"}))
     table = platform.table("ox")
     player, at = table[0], table.game_id
     unknown_field = {**choice(), "mood": "good"}
     refused(player.act(at, {**KEEP, "mood": "good"}), 400, "invalid_action")
     refused(player.act(at, {"type": "switch", "use_switch": 7}), 400, "wrong_phase")
-    told(player.act(at, choice()))
+    accepted(player.act(at, choice()))
     assert fault_fields(refused(player.act(at, unknown_field), 400, "invalid_action")) == {"mood"}
     refused(player.act(at, {**choice(), "choice": "Z"}), 409, "already_submitted")
     for other in table[1:]:
-        told(other.act(at, choice()))
+        accepted(other.act(at, choice()))
     table.switch(0)
     table.choose("OOOOX")
     refused(player.act(at, {"type": "switch", "use_switch": True, "comment": 7}), 400, "invalid_action")
     refused(player.act(at, {"type": "switch", "use_switch": True}), 400, "switch_unavailable")
-    told(platform.operator.post(f"/api/admin/games/{at}/end", {"reason": "enough"}))
+    accepted(platform.operator.post(f"/api/admin/games/{at}/end", {"reason": "enough"}))
     refused(player.act(at, {"type": "nonsense"}), 409, "game_over")
     refused(outsider.act(at, {"type": "nonsense"}), 403, "not_a_participant")
 
@@ -375,7 +375,7 @@ def test_a_repeat_gives_the_same_answer_and_no_second_effect(platform: Platform)
     table = platform.table("ox")
     path = f"/api/games/{table.game_id}/actions"
     first = table[0].post(path, choice(), idem="once")
-    told(first)
+    accepted(first)
     version = table[0].state(table.game_id)["version"]
     again = table[0].ask(
         "POST", path, content=b' {"comment":"because",  "choice":"O","type":"first_choice"}\n',
@@ -384,12 +384,12 @@ def test_a_repeat_gives_the_same_answer_and_no_second_effect(platform: Platform)
     assert (again.status_code, again.content) == (200, first.content)
     assert table[0].state(table.game_id)["version"] == version
     refused(table[0].post(path, choice("X"), idem="once"), 422, "idempotency_mismatch")
-    told(table[1].post(path, choice("X"), idem="once"))
+    accepted(table[1].post(path, choice("X"), idem="once"))
     refused(table[0].post(path, choice("X"), idem="twice"), 409, "already_submitted")
     for guest in table[2:]:
-        told(guest.act(table.game_id, choice()))
-    told(table[0].post(path, KEEP, idem="twice"))
-    told(platform.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "enough"}))
+        accepted(guest.act(table.game_id, choice()))
+    accepted(table[0].post(path, KEEP, idem="twice"))
+    accepted(platform.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "enough"}))
     assert table[0].post(path, choice(), idem="once").content == first.content
     refused(table[0].post(path, choice("X"), idem="once"), 422, "idempotency_mismatch")
     refused(platform.guest().post(path, choice(), idem="once"), 403, "not_a_participant")
@@ -400,10 +400,10 @@ def test_a_pass_is_remembered_too(platform: Platform) -> None:
     table = platform.table("trial")
     table.to_vote()
     judge = table.role("JUDGE")[0]
-    passed = told(judge.act(table.game_id, SPEAK, idem="pass"))
+    passed = accepted(judge.act(table.game_id, SPEAK, idem="pass"))
     assert (passed["status"], passed["hash"], passed["phase"]) == ("pass", None, "jury_vote")
     table.vote("GUILTY", "GUILTY", "GUILTY")
-    assert told(judge.act(table.game_id, SPEAK, idem="pass")) == passed
+    assert accepted(judge.act(table.game_id, SPEAK, idem="pass")) == passed
     refused(judge.act(table.game_id, {"type": "nonsense"}, idem="pass"), 422, "idempotency_mismatch")
     assert judge.state(table.game_id)["phase"] == "verdict"
 
@@ -419,24 +419,24 @@ def test_of_two_joins_at_once_with_one_key_and_two_bodies_one_takes_effect(platf
             answers = list(threads.map(join, ["ox", "trial"] * 2))
         assert sorted(answer.status_code for answer in answers) == [200, 200, 422, 422]
         took = "ox" if answers[0].status_code == 200 else "trial"
-        seat = told(answers[0] if took == "ox" else answers[1])
-        assert told(join(took)) == seat
-        told(guest.post(f"/api/games/{seat['game_id']}/leave"))
+        seat = accepted(answers[0] if took == "ox" else answers[1])
+        assert accepted(join(took)) == seat
+        accepted(guest.post(f"/api/games/{seat['game_id']}/leave"))
 
 
 def test_joins_leaves_and_ends_are_repeated_safely(platform: Platform) -> None:
     guest = platform.guest()
-    seat = told(guest.post("/api/games/join", {"gameType": "ox"}, idem="j"))
+    seat = accepted(guest.post("/api/games/join", {"gameType": "ox"}, idem="j"))
     platform.guest().join("ox")
-    assert told(guest.post("/api/games/join", {"gameType": "ox"}, idem="j")) == seat
+    assert accepted(guest.post("/api/games/join", {"gameType": "ox"}, idem="j")) == seat
     refused(guest.post("/api/games/join", {"gameType": "trial"}, idem="j"), 422, "idempotency_mismatch")
     game = seat["game_id"]
-    assert told(guest.post(f"/api/games/{game}/leave", idem="l")) == {"status": "left"}
-    assert told(guest.post(f"/api/games/{game}/leave", idem="l")) == {"status": "left"}
-    assert told(guest.post(f"/api/games/{game}/leave", {}, idem="l")) == {"status": "left"}
+    assert accepted(guest.post(f"/api/games/{game}/leave", idem="l")) == {"status": "left"}
+    assert accepted(guest.post(f"/api/games/{game}/leave", idem="l")) == {"status": "left"}
+    assert accepted(guest.post(f"/api/games/{game}/leave", {}, idem="l")) == {"status": "left"}
     path = f"/api/admin/games/{game}/end"
-    ended = told(platform.operator.post(path, {"reason": "why"}, idem="e"))
-    assert told(platform.operator.post(path, {"reason": "why"}, idem="e")) == ended
+    ended = accepted(platform.operator.post(path, {"reason": "why"}, idem="e"))
+    assert accepted(platform.operator.post(path, {"reason": "why"}, idem="e")) == ended
     refused(platform.operator.post(path, {"reason": "other"}, idem="e"), 422, "idempotency_mismatch")
     refused(platform.operator.post(path, {"reason": "why"}), 409, "game_over")
 
@@ -459,7 +459,7 @@ def test_a_malformed_key_is_refused(platform: Platform, key: "str | bytes") -> N
     path = f"/api/games/{table.game_id}/actions"
     refused(table[0].ask("POST", path, content=json.dumps(choice()), headers=sent), 400, "invalid_request")
     refused(table[0].ask("POST", "/api/games/join", content=b'{"gameType":"ox"}', headers=sent), 400, "invalid_request")
-    told(table[0].post(path, choice(), idem="!" * 100 + "~" * 100))
+    accepted(table[0].post(path, choice(), idem="!" * 100 + "~" * 100))
 
 
 # States
@@ -494,7 +494,7 @@ def test_the_turn_comes_to_who_is_wanted(platform: Platform) -> None:
     game = guest.join("ox")
     assert guest.get("/api/agents/me/turn", wait=0).status_code == 204
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(lambda: told(guest.get("/api/agents/me/turn", wait=20)))
+        waiting = pool.submit(lambda: accepted(guest.get("/api/agents/me/turn", wait=20)))
         others = [platform.guest() for _ in range(4)]
         for other in others:
             other.join("ox")
@@ -508,7 +508,7 @@ def test_the_turn_comes_to_who_is_wanted(platform: Platform) -> None:
     guest.does(game, choice())
     assert guest.get("/api/agents/me/turn", wait="0.2").status_code == 204
     with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(lambda: told(guest.get("/api/agents/me/turn", wait=20)))
+        waiting = pool.submit(lambda: accepted(guest.get("/api/agents/me/turn", wait=20)))
         for other in others:
             other.does(game, choice())
         assert waiting.result()["actions"][0]["type"] == "switch"
@@ -518,13 +518,13 @@ def test_events_come_in_pages(platform: Platform) -> None:
     table = platform.table("ox")
     table.choose("OXOXO")
     head = table[0].state(table.game_id)["version"]
-    page = told(platform.nobody.get(f"/api/games/{table.game_id}/events"))
+    page = accepted(platform.nobody.get(f"/api/games/{table.game_id}/events"))
     assert list(page) == ["events", "next_after"]
     assert [event["version"] for event in page["events"]] == list(range(1, head + 1))
     assert page["next_after"] == head
     after, seen = 0, []
     while True:
-        part = told(table[0].get(f"/api/games/{table.game_id}/events", after=after, limit=4))
+        part = accepted(table[0].get(f"/api/games/{table.game_id}/events", after=after, limit=4))
         if not part["events"]:
             break
         assert part["next_after"] == part["events"][-1]["version"]
@@ -532,7 +532,7 @@ def test_events_come_in_pages(platform: Platform) -> None:
         seen += part["events"]
     assert seen == page["events"]
     assert part["next_after"] == head
-    beyond = told(platform.nobody.get(f"/api/games/{table.game_id}/events", after=head + 7))
+    beyond = accepted(platform.nobody.get(f"/api/games/{table.game_id}/events", after=head + 7))
     assert beyond == {"events": [], "next_after": head + 7}
 
 
@@ -577,7 +577,7 @@ def test_the_stream_tells_the_caller_s_own_secrets(platform: Platform) -> None:
         assert own.answer.headers["content-type"].startswith("text/event-stream")
         table.choose("OXOXO", "mine alone")
         table.switch()
-        told(platform.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "enough"}))
+        accepted(platform.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "enough"}))
         mine, theirs = list(own), list(others)
     assert [data for _, data in theirs] == platform.raw_events(table.game_id)
     assert [identifier for identifier, _ in mine] == list(range(1, len(mine) + 1))
@@ -615,7 +615,7 @@ def test_the_log_opens_with_the_end(platform: Platform) -> None:
         refused(guest.get(path), 403, "not_finished")
     running = platform.records(table.game_id, platform.operator)
     assert [record["version"] for record in running] == list(range(1, len(running) + 1))
-    told(platform.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "enough"}))
+    accepted(platform.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "enough"}))
     for guest in (table[0], platform.nobody):
         assert platform.records(table.game_id, guest)[: len(running)] == running
 
@@ -626,25 +626,25 @@ def test_the_log_opens_with_the_end(platform: Platform) -> None:
 def test_the_operator_sees_all(platform: Platform) -> None:
     table = platform.table("ox")
     table.does(table[0], choice("X"))
-    games = told(platform.operator.get("/api/admin/games"))
+    games = accepted(platform.operator.get("/api/admin/games"))
     assert list(games) == ["games", "next_cursor"]
     assert games["games"][0]["game_id"] == table.game_id
-    stuck = told(platform.operator.get("/api/admin/games", stuck="true"))["games"]
+    stuck = accepted(platform.operator.get("/api/admin/games", stuck="true"))["games"]
     assert table.game_id not in [line["game_id"] for line in stuck], "a game is stuck after ten minutes, not at once"
-    page = told(platform.operator.get(f"/api/admin/games/{table.game_id}"))
+    page = accepted(platform.operator.get(f"/api/admin/games/{table.game_id}"))
     assert page["game_id"] == table.game_id
     assert page["config"]["ox_state"]["agents"][table[0].id]["first_choice"] == "X"
     assert "seed" not in json.dumps(page)
     agents, cursor = [], None
     while True:
-        some = told(platform.operator.get("/api/admin/agents", limit=500, **({"cursor": cursor} if cursor else {})))
+        some = accepted(platform.operator.get("/api/admin/agents", limit=500, **({"cursor": cursor} if cursor else {})))
         agents += some["agents"]
         if (cursor := some["next_cursor"]) is None:
             break
     assert {guest.id for guest in table} <= {agent["id"] for agent in agents}
     assert "pm_" not in json.dumps(agents)
-    told(platform.operator.get("/api/admin/lag"))
-    log = told(platform.operator.get("/api/admin/log", after=3, limit=5))
+    accepted(platform.operator.get("/api/admin/lag"))
+    log = accepted(platform.operator.get("/api/admin/log", after=3, limit=5))
     assert [record["position"] for record in log["records"]] == [4, 5, 6, 7, 8]
     assert log["next_after"] == 8
 
@@ -656,7 +656,7 @@ def test_an_ended_game_closes_without_points(platform: Platform) -> None:
     for body in ({}, {"reason": ""}, {"reason": " \n"}, {"reason": "r" * 201}, {"reason": 1}, {"reason": "a\x00"}):
         refused(platform.operator.post(path, body), 400, "invalid_request")
     version = table[0].state(table.game_id)["version"]
-    told(platform.operator.post(path, {"reason": " rain "}))
+    accepted(platform.operator.post(path, {"reason": " rain "}))
     last = platform.events(table.game_id)[-1]
     assert TIME.fullmatch(last.pop("at"))
     assert [(fault["kind"], fault["what"]) for fault in last.pop("faults")] == [("operator", "ended")] * 6
@@ -664,14 +664,14 @@ def test_an_ended_game_closes_without_points(platform: Platform) -> None:
     state = table[0].state(table.game_id)
     assert (state["phase"], state["results"], state["allowed_actions"]) == ("aborted", None, [])
     assert state["phase_submissions"] == {"submitted": 0, "total": 0}
-    assert [told(guest.get("/api/agents/me"))["points"] for guest in table] == [0] * 6
-    assert [told(guest.get("/api/agents/me"))["games"]["trial"] for guest in table] == [0] * 6
+    assert [accepted(guest.get("/api/agents/me"))["points"] for guest in table] == [0] * 6
+    assert [accepted(guest.get("/api/agents/me"))["games"]["trial"] for guest in table] == [0] * 6
     seen, code = platform.watched(f"/ws/games/{table.game_id}")
     assert (seen, code) == (platform.raw_events(table.game_id), 1000)
     assert table[0].join("trial") != table.game_id
-    assert told(table[0].get("/api/agents/me/turn"))["over"] is True
+    assert accepted(table[0].get("/api/agents/me/turn"))["over"] is True
     assert table[0].get("/api/agents/me/turn").status_code == 204
-    listed = told(platform.nobody.get("/api/games", phase="aborted", gameType="trial"))["games"]
+    listed = accepted(platform.nobody.get("/api/games", phase="aborted", gameType="trial"))["games"]
     assert table.game_id in {line["game_id"] for line in listed}
 
 
@@ -684,7 +684,7 @@ def test_every_service_tells_its_health(platform: Platform) -> None:
         for url in (ready, ready.replace("readyz", "healthz")):
             assert platform.http.get(url).status_code == 200, url
     for path in ("/readyz", "/readyz?self"):
-        parts = told(platform.nobody.get(path))["parts"]
+        parts = accepted(platform.nobody.get(path))["parts"]
         assert {"nats", "postgres"} <= set(parts)
         assert all(parts.values())
     metrics = platform.nobody.get("/metrics")
@@ -693,7 +693,7 @@ def test_every_service_tells_its_health(platform: Platform) -> None:
 
 
 def test_the_documents_are_there(platform: Platform) -> None:
-    document = told(platform.nobody.get("/openapi.json"))
+    document = accepted(platform.nobody.get("/openapi.json"))
     assert document["openapi"].startswith("3.1")
     assert platform.nobody.get("/docs").headers["content-type"].startswith("text/html")
     llms = platform.nobody.get("/llms.txt").text

@@ -19,10 +19,10 @@ from tests.integration.gateway.rows import (
     Json,
     Platform,
     Table,
+    accepted,
     eventually,
     refused,
     started,
-    told,
 )
 from tests.platforms import start
 
@@ -93,11 +93,11 @@ def test_an_ox_game_goes_on_without_who_is_missing(hasty: Platform) -> None:
     second = eventually(lambda: opened()[1:], "no second round by the deadlines")[0]
     events = hasty.events(table.game_id)[:second]
     reveal = next(event["version"] for event in events if event["type"] == "reveal")
-    state = told(hasty.nobody.get(f"/api/games/{table.game_id}/state", at=reveal))
+    state = accepted(hasty.nobody.get(f"/api/games/{table.game_id}/state", at=reveal))
     shown = {line["id"]: (line["choice"], line["comment"]) for line in state["reveal"]}
     assert shown[table[0].id] == ("X", "alone")
     assert all(choice in "OX" and comment == "" for agent, (choice, comment) in shown.items() if agent != table[0].id)
-    state = told(hasty.nobody.get(f"/api/games/{table.game_id}/state", at=second))
+    state = accepted(hasty.nobody.get(f"/api/games/{table.game_id}/state", at=second))
     assert (state["phase"], state["round"]) == ("first_choice", 2)
     for line in state["history"][0]["choices"]:
         assert (line["switched"], line["first_choice"]) == (False, line["final_choice"])
@@ -108,7 +108,7 @@ def test_an_ox_game_goes_on_without_who_is_missing(hasty: Platform) -> None:
     ] * 4
     kept = [event for event in events if event["type"] == "switch_submitted"]
     assert [(event["switched"], event["comment"], event["forfeit"]) for event in kept] == [(False, "", True)] * 5
-    told(hasty.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "seen"}))
+    accepted(hasty.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "seen"}))
 
 
 def test_a_game_with_a_dead_bot_ends_within_its_deadlines(hasty: Platform) -> None:
@@ -131,7 +131,7 @@ def test_a_game_with_a_dead_bot_ends_within_its_deadlines(hasty: Platform) -> No
     own = [(fault["what"], fault["count"]) for fault in state["faults"] if fault["agent_id"] == dead]
     assert own == [("deadline", 10)]  # on a slow machine the living are late now and then, too
     assert next(seat for seat in state["participants"] if seat["id"] == dead)["away"] is True
-    over = told(table[4].get("/api/agents/me/turn"))
+    over = accepted(table[4].get("/api/agents/me/turn"))
     assert (over["game_id"], over["over"], over["actions"]) == (game, True, [])
 
 
@@ -139,7 +139,7 @@ def test_a_deadline_is_told_and_kept(hasty: Platform) -> None:
     waiting = hasty.guest()
     game = waiting.join("ox")
     assert waiting.state(game)["deadline"] is None
-    told(hasty.operator.post(f"/api/admin/games/{game}/end", {"reason": "nobody came"}))
+    accepted(hasty.operator.post(f"/api/admin/games/{game}/end", {"reason": "nobody came"}))
     table = hasty.table("ox")
     table.choose("OXOXO")
     reaches(hasty, table.game_id, "first_choice", 2)
@@ -150,7 +150,7 @@ def test_a_deadline_is_told_and_kept(hasty: Platform) -> None:
         "language": "ko",
         "phase_deadline_seconds": DEADLINE_SECONDS,
     }
-    told(hasty.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "seen"}))
+    accepted(hasty.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "seen"}))
 
 
 @pytest.fixture
@@ -194,16 +194,16 @@ def test_limits_hold_and_actions_have_their_own(platform: Platform, strict: http
     table: Table = platform.table("ox")
     guest = Guest(strict, table[0].key)
     for _ in range(5):
-        told(guest.get("/api/agents/me"))
+        accepted(guest.get("/api/agents/me"))
     limited(guest.get("/api/agents/me"), 5)
     limited(guest.get(f"/api/games/{table.game_id}/state"), 5)
-    told(guest.act(table.game_id, {"type": "first_choice", "choice": "O", "comment": "still free"}))
+    accepted(guest.act(table.game_id, {"type": "first_choice", "choice": "O", "comment": "still free"}))
     for _ in range(2):
         refused(guest.act(table.game_id, {"type": "nonsense"}), 400, "invalid_action")
     limited(guest.act(table.game_id, {"type": "nonsense"}), 3)
     refused(Guest(strict, "wrong").get("/api/agents/me"), 401, "unauthorized")
-    told(Guest(strict, table[1].key).get("/api/agents/me"))
+    accepted(Guest(strict, table[1].key).get("/api/agents/me"))
     for _ in range(8):
-        told(Guest(strict).get("/api/games"))
-        told(Guest(strict, OPERATOR_KEY).get("/api/admin/games"))
-    told(table[0].get("/api/agents/me"))
+        accepted(Guest(strict).get("/api/games"))
+        accepted(Guest(strict, OPERATOR_KEY).get("/api/admin/games"))
+    accepted(table[0].get("/api/agents/me"))

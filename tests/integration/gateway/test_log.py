@@ -14,7 +14,7 @@ from nats.aio.client import Client
 from playmolt_core.bus.connection import delivered
 from playmolt_schemas import subjects
 
-from tests.integration.gateway.rows import Json, Platform, Table, told
+from tests.integration.gateway.rows import Json, Platform, Table, accepted
 from tests.integration.processes import environment_of
 
 RECORD = [
@@ -104,14 +104,14 @@ def test_a_traced_request_is_found_in_the_log(platform: Platform) -> None:
     trace = f"00-{'ab' * 16}-{'cd' * 8}-01"
     body = json.dumps({"type": "first_choice", "choice": "O", "comment": "traced"})
     answer = table[0].ask("POST", f"/api/games/{table.game_id}/actions", content=body, headers={"traceparent": trace})
-    receipt = told(answer)["hash"]
+    receipt = accepted(answer)["hash"]
     record = next(r for r in platform.records(table.game_id, platform.operator) if r["hash"] == receipt)
     assert "ab" * 16 in record["metadata"]["trace"]
 
 
 def test_positions_count_the_whole_log_without_a_hole(platform: Platform, ox: Played, trial: Played) -> None:
     after, positions = 0, []
-    while records := told(platform.operator.get("/api/admin/log", after=after, limit=1000))["records"]:
+    while records := accepted(platform.operator.get("/api/admin/log", after=after, limit=1000))["records"]:
         positions += [record["position"] for record in records]
         after = positions[-1]
     assert positions == list(range(1, len(positions) + 1))

@@ -8,15 +8,15 @@ from playmolt.client import AsyncClient
 from playmolt.errors import Refused
 from playmolt_schemas.identifiers import rfc3339
 
-from tests.integration.gateway.rows import Guest, Json, Platform, Table, eventually, refused, together, told
+from tests.integration.gateway.rows import Guest, Json, Platform, Table, accepted, eventually, refused, together
 
 
 def ban(platform: Platform, until: str | None = None, note: str = "three reports", **whom: str) -> Json:
-    return told(platform.operator.post("/api/admin/bans", {"note": note, "until": until, **whom}), 201)
+    return accepted(platform.operator.post("/api/admin/bans", {"note": note, "until": until, **whom}), 201)
 
 
 def owner_of(platform: Platform) -> Guest:
-    made = told(platform.nobody.post("/api/owners", {"name": "Ada"}), 201)
+    made = accepted(platform.nobody.post("/api/owners", {"name": "Ada"}), 201)
     return Guest(platform.http, made["owner_key"], made["id"], "Ada")
 
 
@@ -28,7 +28,7 @@ def seat(platform: Platform, table: Table, guest: Guest) -> Json:
 def moderated(platform: Platform) -> list[Json]:
     """The records of decisions in the operator's log."""
     after, records = "0", list[Json]()
-    while (page := told(platform.operator.get("/api/admin/log", after=after, limit=1000)))["records"]:
+    while (page := accepted(platform.operator.get("/api/admin/log", after=after, limit=1000)))["records"]:
         records += page["records"]
         after = str(page["next_after"])
     return [record for record in records if record["stream"].startswith("moderation-")]
@@ -60,7 +60,7 @@ def test_a_banned_seat_is_away_and_no_request_brings_it_back(platform: Platform)
     assert state["round"] == 2, "the others do not wait for it"
     assert seat(platform, table, banned)["away"]
     assert "seat_back" not in [event["type"] for event in platform.events(table.game_id)]
-    me = told(banned.get("/api/agents/me"))
+    me = accepted(banned.get("/api/agents/me"))
     assert [(one["kind"], one["note"]) for one in me["notices"]] == [("banned", "three reports")]
     assert platform.operator.ask("DELETE", f"/api/admin/bans/{banned.id}").status_code == 204
     banned.state(table.game_id)
@@ -86,10 +86,10 @@ def test_a_waiting_game_loses_a_banned_agent(platform: Platform) -> None:
 
 def test_a_ban_of_an_owner_holds_for_all_its_agents_until_it_ends(platform: Platform) -> None:
     owner = owner_of(platform)
-    made = told(owner.post("/api/owners/me/agents", {"name": "mine"}), 201)
+    made = accepted(owner.post("/api/owners/me/agents", {"name": "mine"}), 201)
     agent = Guest(platform.http, made["api_key"], made["id"])
     claimed = platform.guest()
-    told(owner.post("/api/owners/me/claims", {"api_key": claimed.key}))
+    accepted(owner.post("/api/owners/me/claims", {"api_key": claimed.key}))
     bans = list[Json]()
     for seconds in (3, 12, 50):  # until all that is asked fits into a ban on this machine
         until = datetime.now(UTC) + timedelta(seconds=seconds)
@@ -102,20 +102,20 @@ def test_a_ban_of_an_owner_holds_for_all_its_agents_until_it_ends(platform: Plat
         assert refused(answer, 403, "banned")["until"] == rfc3339(until)
     for answer in posted:
         refused(answer, 403, "banned")
-    assert [one["kind"] for one in told(owner.get("/api/owners/me"))["notices"]] == ["banned"] * len(bans)
+    assert [one["kind"] for one in accepted(owner.get("/api/owners/me"))["notices"]] == ["banned"] * len(bans)
     eventually(lambda: agent.get("/api/games").status_code == 200, "the ban ends by itself")
-    told(owner.post("/api/owners/me/agents", {"name": "another"}), 201)
+    accepted(owner.post("/api/owners/me/agents", {"name": "another"}), 201)
 
 
 def test_a_ban_of_an_erased_owner_stays_with_its_agents(platform: Platform) -> None:
     owner = owner_of(platform)
-    made = told(owner.post("/api/owners/me/agents", {"name": "mine"}), 201)
+    made = accepted(owner.post("/api/owners/me/agents", {"name": "mine"}), 201)
     agent = Guest(platform.http, made["api_key"], made["id"])
     ban(platform, owner_id=owner.id)
     assert owner.ask("DELETE", "/api/owners/me").status_code == 204
     refused(agent.get("/api/games"), 403, "banned")
     refused(owner.get("/api/owners/me"), 401, "unauthorized")
-    assert told(platform.nobody.get(f"/api/agents/{agent.id}"))["owner"] is None
+    assert accepted(platform.nobody.get(f"/api/agents/{agent.id}"))["owner"] is None
 
 
 @pytest.mark.parametrize("times", [6])
@@ -126,34 +126,34 @@ def test_equal_reports_of_a_speech_are_one_and_its_decision_is_in_the_log(platfo
     said = next(event for event in platform.events(table.game_id) if event["type"] == "speak")
     body = {"kind": "speech", "game_id": table.game_id, "version": said["version"], "reason": "it insults"}
     answers = together([lambda: platform.nobody.post("/api/reports", body) for _ in range(times)])
-    (report,) = {told(answer, 202)["id"] for answer in answers}
-    found = told(platform.operator.get("/api/admin/reports", state="open"))["reports"]
+    (report,) = {accepted(answer, 202)["id"] for answer in answers}
+    found = accepted(platform.operator.get("/api/admin/reports", state="open"))["reports"]
     row = next(one for one in found if one["id"] == report)
     assert (row["count"], row["agent_id"], row["decision"]) == (times, speaker.id, None)
     for decision in ("hide", "hide"):
         decided = platform.operator.post(f"/api/admin/reports/{report}", {"decision": decision, "note": "an insult"})
-        assert told(decided)["decision"] == "hide"
+        assert accepted(decided)["decision"] == "hide"
     records = [one for one in moderated(platform) if one["data"].get("game_id") == table.game_id]
     assert [one["type"] for one in records] == ["speech_hidden"]
     assert "insult" not in str(records), "neither reason nor note are in the log"
-    (notice,) = told(speaker.get("/api/agents/me"))["notices"]
+    (notice,) = accepted(speaker.get("/api/agents/me"))["notices"]
     assert (notice["kind"], notice["game_id"], notice["note"]) == ("speech_hidden", table.game_id, "an insult")
     refused(platform.nobody.post("/api/reports", body | {"version": said["version"] - 1}), 404, "not_found")
 
 
 def test_a_name_is_replaced_by_a_report(platform: Platform) -> None:
     guest = platform.guest("a slur")
-    report = told(platform.nobody.post("/api/reports", {"kind": "name", "agent_id": guest.id, "reason": "x"}), 202)
+    report = accepted(platform.nobody.post("/api/reports", {"kind": "name", "agent_id": guest.id, "reason": "x"}), 202)
     path = f"/api/admin/reports/{report['id']}"
-    told(platform.operator.post(path, {"decision": "rename", "note": "a slur"}))
-    shown = told(platform.nobody.get(f"/api/agents/{guest.id}"))
+    accepted(platform.operator.post(path, {"decision": "rename", "note": "a slur"}))
+    shown = accepted(platform.nobody.get(f"/api/agents/{guest.id}"))
     assert shown["name"] == shown["handle"] == f"agent-{guest.id[-6:]}"
-    assert told(guest.get("/api/agents/me"))["name"] == shown["name"]
-    told(platform.operator.post(path, {"decision": "restore", "note": "a mistake"}))
-    assert told(platform.nobody.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
+    assert accepted(guest.get("/api/agents/me"))["name"] == shown["name"]
+    accepted(platform.operator.post(path, {"decision": "restore", "note": "a mistake"}))
+    assert accepted(platform.nobody.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
     for decision in ("hide", "dismiss", "restore"):
-        told(platform.operator.post(path, {"decision": decision, "note": "a mistake"}))
-    assert told(platform.nobody.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
+        accepted(platform.operator.post(path, {"decision": decision, "note": "a mistake"}))
+    assert accepted(platform.nobody.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
 
 
 def test_a_game_with_a_banned_seat_is_decided_again_as_it_was(platform: Platform) -> None:

@@ -17,7 +17,7 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.db.pool import unavailable
 
 from core.tests.waiting import suspend
-from tests.integration.gateway.rows import Game, Json, Platform, Sse, eventually, refused, told
+from tests.integration.gateway.rows import Game, Json, Platform, Sse, accepted, eventually, refused
 
 HAMMER_SECONDS = 1.5
 ANSWER_SECONDS = 15
@@ -61,9 +61,9 @@ def test_what_is_answered_while_a_part_stands_still_and_what_returns(
             with Sse(platform.http, feed) as stream:
                 assert stream.answer.status_code == 200, "an EventSource never comes back after a 503"
         if sound and other:
-            told(sound[0].act(sound.game_id, ACTIONS[other]))
+            accepted(sound[0].act(sound.game_id, ACTIONS[other]))
     eventually(lambda: platform.nobody.get("/readyz").status_code == 200, "not ready again")
-    told(table[0].act(table.game_id, ACTIONS[game], idem="kept"))
+    accepted(table[0].act(table.game_id, ACTIONS[game], idem="kept"))
     assert [event["type"] for event in platform.events(table.game_id)].count(STORED[game]) == 1
     with Sse(platform.http, f"{platform.spectator}/sse/games/{table.game_id}") as stream:
         assert any(f'"{STORED[game]}"' in data for _, data in stream)
@@ -107,7 +107,7 @@ def test_a_lost_server_means_503_and_no_lost_action(platform: Platform, server: 
     eventually(lambda: platform.nobody.get("/readyz").status_code == 200, "not ready again")
     kinds = [event["type"] for event in platform.events(table.game_id)]
     assert kinds.count(STORED[game]) == 1
-    told(table[0].act(table.game_id, ACTIONS[game]))
+    accepted(table[0].act(table.game_id, ACTIONS[game]))
 
 
 def test_a_connection_lost_in_the_middle_of_a_query_counts_as_an_absent_database() -> None:

@@ -13,11 +13,11 @@ from tests.integration.gateway.rows import (
     Json,
     Platform,
     Table,
+    accepted,
     eventually,
     refused,
     started,
     together,
-    told,
 )
 
 CONTACT = "ada-lovelace@analytical.example"
@@ -43,14 +43,14 @@ class Somebody(Guest):
         self.address = address or next(_ADDRESSES)
         super().__init__(platform.http)
         body = {"name": name} | ({"contact": contact} if contact else {})
-        self.made = told(self.post("/api/owners", body), 201)
+        self.made = accepted(self.post("/api/owners", body), 201)
         self.key, self.id, self.name = self.made["owner_key"], self.made["id"], name
 
     def ask(self, method: str, path: str, *, headers: dict[str, str] | None = None, **options: object) -> object:  # type: ignore[override]
         return super().ask(method, path, headers={"x-forwarded-for": self.address, **(headers or {})}, **options)
 
     def agent(self, name: str = "mine") -> Guest:
-        made = told(self.post("/api/owners/me/agents", {"name": name}), 201)
+        made = accepted(self.post("/api/owners/me/agents", {"name": name}), 201)
         return Guest(self.http, made["api_key"], made["id"], name)
 
     def claim(self, agent: Guest, idem: str | None = None) -> object:
@@ -61,7 +61,7 @@ def agent_from(platform: Platform, address: str, name: str = "a guest", **more: 
     answer = platform.nobody.ask(
         "POST", "/api/agents", headers={"x-forwarded-for": address}, content=json.dumps({"name": name} | more)
     )
-    made = told(answer, 201)
+    made = accepted(answer, 201)
     return Guest(platform.http, made["api_key"], made["id"], name)
 
 
@@ -85,7 +85,7 @@ def ownership(platform: Platform, agent: Guest) -> list[tuple[str, str]]:
     """Who claimed an agent and who let it go, from the operator's log alone."""
     records: list[Json] = []
     after = 0
-    while page := told(platform.operator.get("/api/admin/log", after=str(after), limit=1000))["records"]:
+    while page := accepted(platform.operator.get("/api/admin/log", after=str(after), limit=1000))["records"]:
         records += page
         after = page[-1]["position"]
     return [
@@ -98,13 +98,13 @@ def ownership(platform: Platform, agent: Guest) -> list[tuple[str, str]]:
 def test_claims_are_events_and_show_on_the_agent(site: Platform) -> None:
     ada, bob = Somebody(site), Somebody(site, "Bob")
     guest = site.guest("claimed")
-    told(ada.claim(guest, idem="one"))
-    told(ada.claim(guest, idem="one"))
+    accepted(ada.claim(guest, idem="one"))
+    accepted(ada.claim(guest, idem="one"))
     refused(bob.claim(guest), 409, "already_claimed")
-    assert told(guest.get("/api/agents/me"))["owner"] == {"id": ada.id, "name": "Ada"}
+    assert accepted(guest.get("/api/agents/me"))["owner"] == {"id": ada.id, "name": "Ada"}
     assert ada.ask("DELETE", f"/api/owners/me/agents/{guest.id}").status_code == 204
-    assert told(site.nobody.get(f"/api/agents/{guest.id}"))["owner"] is None
-    told(bob.claim(guest))
+    assert accepted(site.nobody.get(f"/api/agents/{guest.id}"))["owner"] is None
+    accepted(bob.claim(guest))
     assert ownership(site, guest) == [
         ("agent_claimed", ada.id), ("agent_released", ada.id), ("agent_claimed", bob.id),
     ]  # fmt: skip
@@ -121,13 +121,13 @@ def test_of_six_owners_one_claims(site: Platform) -> None:
 def test_a_lost_key_is_no_lost_agent(site: Platform) -> None:
     ada = Somebody(site)
     lost = ada.agent()
-    found = told(ada.post(f"/api/owners/me/agents/{lost.id}/keys", {}), 201)["api_key"]
+    found = accepted(ada.post(f"/api/owners/me/agents/{lost.id}/keys", {}), 201)["api_key"]
     refused(lost.get("/api/agents/me"), 401, "unauthorized")
-    told(Guest(site.http, found).get("/api/agents/me"))
-    recovered = told(ada.post("/api/owners/recover", {"owner": ada.id, "code": ada.made["recovery_codes"][0]}))
+    accepted(Guest(site.http, found).get("/api/agents/me"))
+    recovered = accepted(ada.post("/api/owners/recover", {"owner": ada.id, "code": ada.made["recovery_codes"][0]}))
     refused(ada.get("/api/owners/me"), 401, "unauthorized")
     ada.key = recovered["owner_key"]
-    assert [agent["id"] for agent in told(ada.get("/api/owners/me"))["agents"]] == [lost.id]
+    assert [agent["id"] for agent in accepted(ada.get("/api/owners/me"))["agents"]] == [lost.id]
 
 
 def test_an_owner_takes_no_seat(site: Platform) -> None:
@@ -135,7 +135,7 @@ def test_an_owner_takes_no_seat(site: Platform) -> None:
     game = guest.join("ox")
     refused(ada.post("/api/games/join", {"gameType": "ox"}), 403, "not_a_participant")
     refused(ada.act(game, {"type": "switch", "use_switch": False}), 403, "not_a_participant")
-    assert told(ada.get(f"/api/games/{game}/state"))["game_id"] == game
+    assert accepted(ada.get(f"/api/games/{game}/state"))["game_id"] == game
 
 
 def test_a_seat_shows_its_owner_of_the_time_by_name_until_the_owner_is_erased(site: Platform) -> None:
@@ -144,7 +144,7 @@ def test_a_seat_shows_its_owner_of_the_time_by_name_until_the_owner_is_erased(si
     guests = [mine, *strangers(site, 4)]
     game = table("ox", guests)
     assert ada.ask("DELETE", f"/api/owners/me/agents/{mine.id}").status_code == 204
-    told(bob.claim(mine))
+    accepted(bob.claim(mine))
 
     def owners(rows: list[Json], key: str) -> dict[str, Json | None]:
         return {row[key]: row["owner"] for row in rows}
@@ -153,7 +153,7 @@ def test_a_seat_shows_its_owner_of_the_time_by_name_until_the_owner_is_erased(si
     expected = {guest.id: shown if guest is mine else None for guest in guests}
     for viewer in (mine, guests[1], site.nobody):
         assert owners(viewer.state(game.game_id)["participants"], "id") == expected
-    turn = told(mine.get("/api/agents/me/turn", wait="5"))
+    turn = accepted(mine.get("/api/agents/me/turn", wait="5"))
     assert owners(turn["state"]["participants"], "id") == expected
     joined = [event for event in site.events(game.game_id) if event["type"] == "agent_joined"]
     assert [event.get("owner_id") for event in joined] == [ada.id, None, None, None, None]
@@ -162,7 +162,7 @@ def test_a_seat_shows_its_owner_of_the_time_by_name_until_the_owner_is_erased(si
     assert start_of(site, game.game_id)["rated"] is True
 
     def listed() -> Json | None:
-        rows = told(site.nobody.get("/api/leaderboard"))["leaderboard"]
+        rows = accepted(site.nobody.get("/api/leaderboard"))["leaderboard"]
         return next((row for row in rows if row["id"] == mine.id), None)
 
     assert eventually(listed, "the agent is on no board")["owner"] == {"id": bob.id, "name": bob.name}
@@ -185,11 +185,11 @@ class TestRated:
         assert site.events(game.game_id)[-1]["rated"] is False
 
         def recent() -> Json | None:
-            games = told(site.nobody.get(f"/api/agents/{others[0].id}"))["recent"]
+            games = accepted(site.nobody.get(f"/api/agents/{others[0].id}"))["recent"]
             return games[0] if games else None
 
         assert eventually(recent, "the game does not show")["rated"] is False
-        profile = told(site.nobody.get(f"/api/agents/{others[0].id}"))
+        profile = accepted(site.nobody.get(f"/api/agents/{others[0].id}"))
         assert profile["ratings"]["ox"] is None
         assert profile["points"] > 0 or profile["games"]["ox"] == 1, "points count"
         assert site.command("log", "verify").returncode == 0
@@ -214,7 +214,7 @@ class TestRated:
 
     def test_invited_agents_and_those_of_this_machine_do_not_count(self, site: Platform) -> None:
         body = {"people": 5, "until": "2100-01-01T00:00:00Z"}
-        code = told(site.operator.post("/api/admin/invites", body), 201)["code"]
+        code = accepted(site.operator.post("/api/admin/invites", body), 201)["code"]
         address = next(_ADDRESSES)
         invited = [agent_from(site, address, invite_code=code) for _ in range(3)]
         seated = table("ox", [*invited, site.guest(), site.guest()])
@@ -223,9 +223,9 @@ class TestRated:
     def test_a_private_game_gives_no_reason(self, site: Platform) -> None:
         ada = Somebody(site)
         first, *others = [ada.agent() for _ in range(5)]
-        opened = told(first.post("/api/games", {"gameType": "ox"}), 201)
+        opened = accepted(first.post("/api/games", {"gameType": "ox"}), 201)
         for guest in others:
-            told(guest.post("/api/games/join", {"gameType": "ox", "invite": opened["invite"]}))
+            accepted(guest.post("/api/games/join", {"gameType": "ox", "invite": opened["invite"]}))
         state = first.state(opened["game_id"])
         assert (state["phase"], state["private"], state["rated"]) == ("first_choice", True, False)
         assert "unrated" not in state
@@ -259,7 +259,7 @@ def test_what_identifies_an_owner_is_shown_to_nobody(site: Platform) -> None:
     secret = Somebody(site, "Ada", contact=CONTACT)
     guest = secret.agent("watched")
     claimed = site.guest("claimed")
-    told(secret.claim(claimed))
+    accepted(secret.claim(claimed))
     game = table("ox", [guest, *strangers(site, 4)])
     game.ox(*["OOXXX"] * 5)
     hidden = [CONTACT, secret.key or "", *secret.made["recovery_codes"], secret.address]
@@ -276,13 +276,13 @@ def test_what_identifies_an_owner_is_shown_to_nobody(site: Platform) -> None:
     whole = json.dumps(list(_whole_log(site)))
     assert not [one for one in hidden if one and one in whole]
     assert '"Ada"' not in whole, "the log names an owner by its id"
-    listed = told(site.operator.get("/api/admin/agents", limit="1000"))["agents"]
+    listed = accepted(site.operator.get("/api/admin/agents", limit="1000"))["agents"]
     assert {row["owner"]["contact"] for row in listed if row["id"] in (guest.id, claimed.id)} == {CONTACT}
 
 
 def _whole_log(platform: Platform) -> Iterator[Json]:
     after = 0
-    while page := told(platform.operator.get("/api/admin/log", after=str(after), limit=1000))["records"]:
+    while page := accepted(platform.operator.get("/api/admin/log", after=str(after), limit=1000))["records"]:
         yield from page
         after = page[-1]["position"]
 
@@ -294,7 +294,7 @@ def test_owners_on_the_command_line(site: Platform) -> None:
     assert site.command("owner", "claim", guest.key or "", *key).returncode == 0
     lost = json.loads(site.command("owner", "register", "mine", *key, "--json").stdout)
     found = json.loads(site.command("owner", "new-key", lost["id"], *key, "--json").stdout)
-    assert told(Guest(site.http, found["api_key"]).get("/api/agents/me"))["owner"]["id"] == made["id"]
+    assert accepted(Guest(site.http, found["api_key"]).get("/api/agents/me"))["owner"]["id"] == made["id"]
     assert site.command("owner", "release", guest.id, *key).returncode == 0
     shown = json.loads(site.command("owner", "show", *key, "--json").stdout)
     assert [agent["id"] for agent in shown["agents"]] == [lost["id"]]
@@ -305,4 +305,4 @@ def test_owners_on_the_command_line(site: Platform) -> None:
     assert site.command("owner", "show", *key).returncode == 2
     assert "Ada" in site.command("owner", "show", "--key", new).stdout
     assert site.command("owner", "erase", "--yes", "--key", new).returncode == 0
-    assert told(site.nobody.get(f"/api/agents/{lost['id']}"))["owner"] is None
+    assert accepted(site.nobody.get(f"/api/agents/{lost['id']}"))["owner"] is None

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from websockets.sync.client import ClientConnection
 
-from tests.integration.gateway.rows import Json, Platform, Sse, Table, fault_fields, refused, told
+from tests.integration.gateway.rows import Json, Platform, Sse, Table, accepted, fault_fields, refused
 
 KEEP = {"type": "switch", "use_switch": False}
 STATE = [
@@ -276,7 +276,7 @@ def test_the_operator_s_page_has_the_source_s_shape(platform: Platform) -> None:
     table.choose("OXOXO")
     table.switch(0)
     table.does(table[0], choice("X", "mine"))
-    config = told(platform.operator.get(f"/api/admin/games/{table.game_id}"))["config"]
+    config = accepted(platform.operator.get(f"/api/admin/games/{table.game_id}"))["config"]
     assert (config["max_agents"], config["max_rounds"]) == (5, 5)
     ox = config["ox_state"]
     assert set(ox) == {"round", "phase", "question", "agents", "pending_actions", "round_log", "history"}

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.tests.waiting import suspend
-from tests.integration.gateway.rows import Json, Platform, Table, eventually, started, told
+from tests.integration.gateway.rows import Json, Platform, Table, accepted, eventually, started
 
 PHASE_SECONDS = 20
 
@@ -48,18 +48,18 @@ def test_a_deadline_that_passed_while_nobody_could_act_moves_before_anything_is_
     brief: Platform, name: str
 ) -> None:
     table = brief.table("ox")
-    told(table[0].act(table.game_id, choice("in time")))
+    accepted(table[0].act(table.game_id, choice("in time")))
     asked = {guest.id: guest.state(table.game_id)["turn_id"] for guest in table[1:]}
     keep_away(brief, name, PHASE_SECONDS + 1)
     eventually(lambda: brief.nobody.get("/readyz").status_code == 200, "not ready again")
     eventually(lambda: "phase_extended" in kinds(brief, table), "the phase was not extended")
     for guest in table[1:]:
-        told(guest.act(table.game_id, {**choice("after the outage"), "turn_id": asked[guest.id]}))
+        accepted(guest.act(table.game_id, {**choice("after the outage"), "turn_id": asked[guest.id]}))
     events = brief.events(table.game_id)
     chosen = [event for event in events if event["type"] == "first_choice_submitted"]
     assert [event.get("forfeit", False) for event in chosen] == [False] * 5
     assert events[-1]["type"] == "reveal"
-    told(brief.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "seen"}))
+    accepted(brief.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "seen"}))
     faults = table[0].state(table.game_id)["faults"]
     outages = {fault["agent_id"] for fault in faults if (fault["kind"], fault["what"]) == ("platform", "outage")}
     assert outages == {guest.id for guest in table[1:]}

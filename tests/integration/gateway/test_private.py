@@ -16,22 +16,22 @@ from tests.integration.gateway.rows import (
     Platform,
     Sse,
     Table,
+    accepted,
     eventually,
     fault_fields,
     refused,
-    told,
     unknown_game,
 )
 
 
 def opened(guest: Guest, **wanted: Any) -> Json:
-    return told(guest.post("/api/games", {"gameType": "ox", **wanted}), 201)
+    return accepted(guest.post("/api/games", {"gameType": "ox", **wanted}), 201)
 
 
 def invited(platform: Platform, invite: str, count: int) -> list[Guest]:
     guests = [platform.guest(f"invited {number}") for number in range(count)]
     for guest in guests:
-        told(guest.post("/api/games/join", {"gameType": "ox", "invite": invite}))
+        accepted(guest.post("/api/games/join", {"gameType": "ox", "invite": invite}))
     return guests
 
 
@@ -65,9 +65,9 @@ def test_an_opener_sits_in_a_game_that_only_its_invite_leads_to(platform: Platfo
     assert re.fullmatch("[a-z2-7]{26}", game["invite"])
     state = host.state(game["game_id"])
     assert (state["invite"], state["private"], state["rated"]) == (game["invite"], True, False)
-    assert told(host.post("/api/games/join", {"gameType": "ox"}))["game_id"] == game["game_id"], "given back as ever"
+    assert accepted(host.post("/api/games/join", {"gameType": "ox"}))["game_id"] == game["game_id"], "given back"
     stranger = platform.guest("stranger")
-    assert told(stranger.post("/api/games/join", {"gameType": "ox"}))["game_id"] != game["game_id"]
+    assert accepted(stranger.post("/api/games/join", {"gameType": "ox"}))["game_id"] != game["game_id"]
     problem = refused(stranger.post("/api/games", {"gameType": "ox"}), 409, "already_seated")
     assert problem["game_id"]
     refused(stranger.post("/api/games/join", {"gameType": "ox", "invite": game["invite"]}), 409, "already_seated")
@@ -116,7 +116,7 @@ def test_it_is_in_no_list_until_it_is_over(platform: Platform) -> None:
         return "".join(platform.nobody.ask("GET", path).text for path in paths)
 
     assert table.game_id not in lists()
-    listed = told(platform.operator.get("/api/admin/games", gameType="ox", limit=1000))["games"]
+    listed = accepted(platform.operator.get("/api/admin/games", gameType="ox", limit=1000))["games"]
     assert table.game_id in {line["game_id"] for line in listed}, "the operator sees all"
     assert platform.operator.get(f"/api/games/{table.game_id}/state").status_code == 200
     refused(platform.guest().post("/api/games/join", {"gameType": "ox", "invite": invite}), 409, "already_started")
@@ -131,10 +131,10 @@ def test_it_is_in_no_list_until_it_is_over(platform: Platform) -> None:
     closing = platform.events(table.game_id)[-1]
     assert (closing["type"], closing["private"], closing["rated"]) == ("game_end", True, False)
     assert sorted(line["points"] for line in state["results"]) == [55, 55, 55, 55, 200]
-    (line,) = told(platform.nobody.get("/api/games", agent=table[0].id))["games"]
+    (line,) = accepted(platform.nobody.get("/api/games", agent=table[0].id))["games"]
     assert (line["game_id"], line["private"], line["language"]) == (table.game_id, True, "en")
     for seat in table:
-        profile = told(platform.nobody.get(f"/api/agents/{seat.id}"))
+        profile = accepted(platform.nobody.get(f"/api/agents/{seat.id}"))
         assert (profile["points"], profile["games"]["ox"], profile["ratings"]["ox"]) == (0, 0, None)
         assert [(game["game_id"], game["rated"]) for game in profile["recent"]] == [(table.game_id, False)]
 
@@ -147,9 +147,9 @@ def test_the_last_one_to_leave_ends_it(platform: Platform) -> None:
     host = platform.guest("host")
     game = opened(host)
     (other,) = invited(platform, game["invite"], 1)
-    told(host.post(f"/api/games/{game['game_id']}/leave"))
+    accepted(host.post(f"/api/games/{game['game_id']}/leave"))
     assert other.state(game["game_id"])["phase"] == "waiting"
-    told(other.post(f"/api/games/{game['game_id']}/leave"))
+    accepted(other.post(f"/api/games/{game['game_id']}/leave"))
     last = platform.events(game["game_id"])[-1]
     assert (last["type"], last["reason"], last["faults"]) == ("game_aborted", "abandoned", [])
     assert opened(host)["game_id"] != game["game_id"], "free for another one"
@@ -163,7 +163,7 @@ def test_which_games_want_house_bots_is_the_houses_and_the_operators_to_know(pla
         lambda: (seen := now.state(wanted["game_id"]))["phase"] != "waiting" and seen, "the house takes the seats"
     )
     assert [seat["kind"] for seat in state["participants"]] == ["bot", *["house"] * 4]
-    listed = told(platform.operator.get("/api/house/games"))["games"]
+    listed = accepted(platform.operator.get("/api/house/games"))["games"]
     assert not {game["game_id"] for game in listed} & others, "not yet, and never"
     for stranger in (platform.nobody, now):
         refused(stranger.get("/api/house/games"), 403, "operator_only")
@@ -191,7 +191,7 @@ def test_what_cannot_be_wanted_is_named(platform: Platform, wanted: Json, field:
 def test_public_games_of_another_language_are_other_lobbies(platform: Platform) -> None:
     korean, english, third = (platform.guest() for _ in range(3))
     games = [
-        told(guest.post("/api/games/join", {"gameType": "ox", **wanted}))
+        accepted(guest.post("/api/games/join", {"gameType": "ox", **wanted}))
         for guest, wanted in ((korean, {}), (english, {"language": "en"}), (third, {"language": "ko"}))
     ]
     assert games[0]["game_id"] == games[2]["game_id"] != games[1]["game_id"]
@@ -208,19 +208,19 @@ def test_public_games_of_another_language_are_other_lobbies(platform: Platform) 
 
 
 def test_people_play_private_games_alone_unless_the_operator_opens_public_ones(platform: Platform) -> None:
-    made = told(platform.nobody.post("/api/agents", {"name": "Kim", "kind": "person"}), 201)
+    made = accepted(platform.nobody.post("/api/agents", {"name": "Kim", "kind": "person"}), 201)
     person = Guest(platform.http, made["api_key"], made["id"], made["name"])
     refused(person.post("/api/games/join", {"gameType": "ox"}), 403, "people_closed")
     cup = {"name": "Cup", "game_type": "ox", "format": "swiss", "min_entrants": 5, "max_entrants": 10}
-    tournament = told(platform.operator.post("/api/tournaments", cup), 201)["id"]
+    tournament = accepted(platform.operator.post("/api/tournaments", cup), 201)["id"]
     refused(person.post(f"/api/tournaments/{tournament}/join", {}), 403, "people_closed")
     refused(person.post("/api/games/join", {"gameType": "ox", "language": "en", "pace": "slow"}), 403, "people_closed")
-    assert told(platform.nobody.get("/api/games", agent=person.id))["games"] == []
+    assert accepted(platform.nobody.get("/api/games", agent=person.id))["games"] == []
 
     host = platform.guest("host")
     game = opened(host)
-    joined = told(person.post("/api/games/join", {"gameType": "ox", "invite": game["invite"]}))
+    joined = accepted(person.post("/api/games/join", {"gameType": "ox", "invite": game["invite"]}))
     assert joined["game_id"] == game["game_id"]
-    assert told(person.post("/api/games/join", {"gameType": "ox"}))["game_id"] == game["game_id"], "given back as ever"
+    assert accepted(person.post("/api/games/join", {"gameType": "ox"}))["game_id"] == game["game_id"], "given back"
     seats = {seat["id"]: seat["kind"] for seat in host.state(game["game_id"])["participants"]}
     assert seats == {host.id: "bot", person.id: "person"}

@@ -8,7 +8,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from playmolt_core.ops.connections import HEAD_BYTES
 
-from tests.integration.gateway.rows import Guest, Json, Platform, told
+from tests.integration.gateway.rows import Guest, Json, Platform, accepted
 
 FOR_ITS_FORM = {(400, "invalid_request"), (400, "invalid_action"), (422, "invalid_form")}
 _TEXTS = [
@@ -88,7 +88,7 @@ class Judge:
 
 @pytest.fixture(scope="module")
 def judge(shared_platform: Platform) -> Judge:
-    return Judge(told(shared_platform.nobody.get("/openapi.json")))
+    return Judge(accepted(shared_platform.nobody.get("/openapi.json")))
 
 
 def differs(judge: Judge, schema: Json, body: Any, guest: Guest, method: str, path: str) -> str:
@@ -143,7 +143,7 @@ def test_facts(platform: Platform, judge: Judge) -> None:
     for body in ({}, *variants(BODIES["FactsRequest"])):
         if not session:
             opened = guest.post("/api/sessions", {**BODIES["OpenSessionRequest"], "title": "One of many"})
-            session = told(opened, 201)["id"]
+            session = accepted(opened, 201)["id"]
         allowed = judge.allows(schema, body)
         assert not differs(judge, schema, body, guest, "POST", path.replace("{id}", session))
         session = "" if allowed else session

@@ -3,7 +3,7 @@
 import os
 
 from tests import platforms
-from tests.integration.gateway.rows import Platform, Table, eventually, refused, told
+from tests.integration.gateway.rows import Platform, Table, accepted, eventually, refused
 
 ROUNDS = ("OOXOX", "OXXOX", "OOXOX", "XOXOX", "OOXOO")
 
@@ -11,18 +11,18 @@ ROUNDS = ("OOXOX", "OXXOX", "OOXOX", "XOXOX", "OOXOO")
 def test_agents_with_twenty_rated_games_have_a_score(platform: Platform) -> None:
     guests = [platform.guest(f"scored {number}") for number in range(5)]
     for _ in range(20):
-        joined = [told(guest.post("/api/games/join", {"gameType": "ox"})) for guest in guests]
+        joined = [accepted(guest.post("/api/games/join", {"gameType": "ox"})) for guest in guests]
         table = Table(joined[0]["game_id"], guests)
         table.ox(*ROUNDS)
     of = f"/api/agents/{guests[0].id}"
-    eventually(lambda: (told(platform.nobody.get(of))["ratings"]["ox"] or {}).get("games") == 20, "all are rated")
+    eventually(lambda: (accepted(platform.nobody.get(of))["ratings"]["ox"] or {}).get("games") == 20, "all are rated")
     data = platform.stack.folder.path
     done = platforms.playmolt("scores", "--data", str(data), environment=dict(os.environ))
     assert done.returncode == 0, done.stderr
     assert "overall: 5 players, " in done.stdout
     verified = platforms.playmolt("log", "verify", "--data", str(data), environment=dict(os.environ))
     assert verified.returncode == 0, verified.stdout + verified.stderr
-    page = told(platform.nobody.get("/api/leaderboard", by="overall"))
+    page = accepted(platform.nobody.get("/api/leaderboard", by="overall"))
     assert page["as_of"]
     assert page["unconnected"] == 0
     rows = page["leaderboard"]
@@ -32,8 +32,8 @@ def test_agents_with_twenty_rated_games_have_a_score(platform: Platform) -> None
     for row in rows:
         assert row["low"] <= row["score"] <= row["high"]
         assert (row["games"], row["types"], row["kind"], row["model"]) == (20, ["ox"], "bot", None)
-    assert told(platform.nobody.get("/api/leaderboard", by="overall", kind="house"))["leaderboard"] == []
-    assert {row["id"] for row in told(platform.nobody.get("/api/leaderboard", by="model"))["leaderboard"]} == {
+    assert accepted(platform.nobody.get("/api/leaderboard", by="overall", kind="house"))["leaderboard"] == []
+    assert {row["id"] for row in accepted(platform.nobody.get("/api/leaderboard", by="model"))["leaderboard"]} == {
         guest.id for guest in guests
     }
     refused(platform.nobody.get("/api/leaderboard", by="overall", gameType="ox"), 400, "invalid_request")

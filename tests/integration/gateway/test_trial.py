@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.integration.gateway.rows import Json, Platform, Table, fault_fields, refused, told
+from tests.integration.gateway.rows import Json, Platform, Table, accepted, fault_fields, refused
 
 SPEAK = {"type": "speak", "text": "words"}
 STATE = [
@@ -103,7 +103,7 @@ def test_a_trial_from_opening_to_end(platform: Platform) -> None:
     assert state["phase_submissions"] == {"submitted": 0, "total": 2}
     for outside in (judge, jurors[0]):
         for body in (SPEAK, vote("GUILTY"), {"type": "nonsense"}, [], 7, {"type": "speak", "text": "x" * 900}):
-            passed = told(outside.act(table.game_id, body))
+            passed = accepted(outside.act(table.game_id, body))
             assert passed == {"status": "pass", "version": state["version"], "phase": "rebuttal", "hash": None}
     table.does(prosecutor, SPEAK)
     assert [seat["submitted"] for seat in judge.state(table.game_id)["participants"]].count(True) == 1
@@ -112,7 +112,7 @@ def test_a_trial_from_opening_to_end(platform: Platform) -> None:
     assert judge.state(table.game_id)["phase_submissions"] == {"submitted": 0, "total": 3}
     assert jurors[0].state(table.game_id)["allowed_actions"] == ["vote"]
     refused(jurors[0].act(table.game_id, SPEAK), 400, "wrong_action")
-    assert told(prosecutor.act(table.game_id, vote("GUILTY")))["status"] == "pass"
+    assert accepted(prosecutor.act(table.game_id, vote("GUILTY")))["status"] == "pass"
     table.does(jurors[0], vote("GUILTY"))
     refused(jurors[0].act(table.game_id, vote("NOT_GUILTY")), 409, "already_submitted")
     table.does(jurors[1], vote("NOT_GUILTY"))
@@ -132,7 +132,7 @@ def test_a_trial_from_opening_to_end(platform: Platform) -> None:
     assert (state["tally"]["GUILTY"], state["tally"]["NOT_GUILTY"], state["verdict"]) == (2, 1, "GUILTY")
     assert (state["round"], state["results"], state["allowed_actions"]) == (3, None, ["speak"])
     assert state["phase_submissions"] == {"submitted": 0, "total": 1}
-    assert told(jurors[0].act(table.game_id, SPEAK))["status"] == "pass"
+    assert accepted(jurors[0].act(table.game_id, SPEAK))["status"] == "pass"
     refused(judge.act(table.game_id, vote("GUILTY")), 400, "wrong_action")
     assert table.does(judge, {"type": "speak", "text": "Guilty it is."})["phase"] == "end"
 
@@ -154,7 +154,7 @@ def test_a_trial_from_opening_to_end(platform: Platform) -> None:
     )
     for guest in table:
         refused(guest.act(table.game_id, {"type": "nonsense"}), 409, "game_over")
-        me = told(guest.get("/api/agents/me"))
+        me = accepted(guest.get("/api/agents/me"))
         assert (me["points"], me["games"]) == (points[guest.id][2], {"trial": 1, "ox": 0})
 
 

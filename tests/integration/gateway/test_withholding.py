@@ -12,7 +12,7 @@ from playmolt_schemas.text import WITHHELD
 from pyarrow import parquet
 from websockets.sync.client import ClientConnection
 
-from tests.integration.gateway.rows import SECONDS, Guest, Json, Platform, Sse, Table, eventually, told
+from tests.integration.gateway.rows import SECONDS, Guest, Json, Platform, Sse, Table, accepted, eventually
 
 MARKER = "zugzwangmarker"
 BESIDE = "endspielmarker"
@@ -29,13 +29,13 @@ LISTS = (
 
 def decide(platform: Platform, decision: str, kind: str = "speech", **target: Any) -> str:
     """A report and the operator's decision about it; returns the report."""
-    report = str(told(platform.nobody.post("/api/reports", {"kind": kind, "reason": "rude", **target}), 202)["id"])
-    told(platform.operator.post(f"/api/admin/reports/{report}", {"decision": decision, "note": "house rule"}))
+    report = str(accepted(platform.nobody.post("/api/reports", {"kind": kind, "reason": "rude", **target}), 202)["id"])
+    accepted(platform.operator.post(f"/api/admin/reports/{report}", {"decision": decision, "note": "house rule"}))
     return report
 
 
 def restore(platform: Platform, report: str) -> None:
-    told(platform.operator.post(f"/api/admin/reports/{report}", {"decision": "restore", "note": "it was fine"}))
+    accepted(platform.operator.post(f"/api/admin/reports/{report}", {"decision": "restore", "note": "it was fine"}))
 
 
 def differing(before: dict[str, bytes], after: dict[str, bytes]) -> set[str]:
@@ -60,7 +60,7 @@ def shown(platform: Platform, table: Table, version: int) -> dict[str, bytes]:
     for path in (*PAGES, *PICTURES, *LISTS):
         take(path.format(id=game, agent=agent, v=version))
     # Games of other tests on the same platform go on meanwhile.
-    rows = told(platform.nobody.get("/api/games?limit=100"))["games"]
+    rows = accepted(platform.nobody.get("/api/games?limit=100"))["games"]
     [found["/api/games"]] = [json.dumps(row).encode() for row in rows if row["game_id"] == game]
     for path in ("state", "events?limit=1000", "log", f"state?at={version}", f"state?at={version}&seat={agent}"):
         take(f"/api/games/{game}/{path}")
@@ -275,7 +275,7 @@ def test_the_message_is_deleted_and_later_ones_stay(platform: Platform) -> None:
     decide(platform, "hide", game_id=table.game_id, version=version)
 
     def lags() -> Json:
-        return told(platform.operator.get("/api/admin/lag"))
+        return accepted(platform.operator.get("/api/admin/lag"))
 
     eventually(lambda: (lag := lags())["spectate"] == lag["log"], "the relay goes on")
     said, code = platform.watched(f"/ws/games/{table.game_id}?after=0")

@@ -25,7 +25,17 @@ from playmolt_schemas.text import WITHHELD
 from rich.console import Console
 
 from tests.browser.players import experiment
-from tests.integration.gateway.rows import OPERATOR_KEY, SECONDS, Guest, Json, Platform, Sse, eventually, refused, told
+from tests.integration.gateway.rows import (
+    OPERATOR_KEY,
+    SECONDS,
+    Guest,
+    Json,
+    Platform,
+    Sse,
+    accepted,
+    eventually,
+    refused,
+)
 from tests.integration.gateway.test_withholding import decide, differing, holding, restore
 
 NAME = "Zwischenzug Cup"
@@ -42,21 +52,21 @@ def read(platform: Platform, paths: Sequence[str], caller: Guest | None = None) 
 
 def tournament(platform: Platform, **terms: Any) -> str:
     made = {"name": NAME, "game_type": "ox", "format": "swiss", "rounds": 1, "min_entrants": 2, "max_entrants": 9}
-    return str(told(platform.operator.post("/api/tournaments", made | terms), 201)["id"])
+    return str(accepted(platform.operator.post("/api/tournaments", made | terms), 201)["id"])
 
 
 def of_tournament(platform: Platform, cup: str) -> dict[str, bytes]:
     """Everything that anybody can read about a tournament."""
     paths = (f"/tournaments/{cup}", f"/api/tournaments/{cup}", "/feeds/tournaments.atom", "/tournaments")
     found = read(platform, paths)
-    rows = told(platform.nobody.get("/api/tournaments?limit=100"))["tournaments"]
+    rows = accepted(platform.nobody.get("/api/tournaments?limit=100"))["tournaments"]
     [found["row"]] = [json.dumps(row).encode() for row in rows if row["id"] == cup]
     for base in (f"{platform.gateway}/api/tournaments/{cup}/stream", f"{platform.spectator}/sse/games/{cup}"):
         with Sse(platform.http, f"{base}?after=0") as feed:
             said = []
             for version, event in feed:
                 said.append(event)
-                if version == told(platform.nobody.get(f"/api/tournaments/{cup}"))["version"]:
+                if version == accepted(platform.nobody.get(f"/api/tournaments/{cup}"))["version"]:
                     break
             found[base] = "\n".join(said).encode()
     return found
@@ -70,7 +80,7 @@ def of_entry(found: dict[str, bytes], cup: str) -> str:
 
 def test_the_name_of_a_tournament_is_hidden_renamed_and_given_back(platform: Platform) -> None:
     cup = tournament(platform)
-    told(platform.operator.ask("PATCH", f"/api/tournaments/{cup}", content=json.dumps({"name": f"{NAME} II"})))
+    accepted(platform.operator.ask("PATCH", f"/api/tournaments/{cup}", content=json.dumps({"name": f"{NAME} II"})))
     before = of_tournament(platform, cup)
     assert len(holding(before, NAME)) >= 6
     # Times in feeds are of whole seconds.
@@ -93,7 +103,7 @@ def test_the_name_of_a_tournament_is_hidden_renamed_and_given_back(platform: Pla
 def test_a_renamed_entrant_has_its_name_nowhere_in_its_tournament(platform: Platform) -> None:
     cup = tournament(platform, name="A cup")
     rude = platform.guest("Zugzwangerl")
-    told(rude.post(f"/api/tournaments/{cup}/join"))
+    accepted(rude.post(f"/api/tournaments/{cup}/join"))
     before = of_tournament(platform, cup)
     assert len(holding(before, rude.name)) >= 4
     report = decide(platform, "rename", kind="name", agent_id=rude.id)
@@ -165,9 +175,9 @@ class Shared:
         return self.platform.nobody.post("/api/reports", body)
 
     def hidden(self, version: int) -> str:
-        report = str(told(self.reported(version), 202)["id"])
+        report = str(accepted(self.reported(version), 202)["id"])
         decision = {"decision": "hide", "note": "house rule"}
-        told(self.platform.operator.post(f"/api/admin/reports/{report}", decision))
+        accepted(self.platform.operator.post(f"/api/admin/reports/{report}", decision))
         return report
 
 

@@ -11,7 +11,7 @@ from playmolt_gateway.settings import GatewaySettings
 
 from tests.integration.gateway.audit.conftest import PLACES, RATE, SESSIONS
 from tests.integration.gateway.audit.wire import Wire, address, request, statuses
-from tests.integration.gateway.rows import Guest, Platform, eventually, refused, told
+from tests.integration.gateway.rows import Guest, Platform, accepted, eventually, refused
 
 OPEN_WAITS = re.compile(r"^playmolt_gateway_open_waits (\d+)$", re.MULTILINE)
 LIMITS = [("waits_per_key", 800), ("sessions_per_key", 512), ("waits_per_address", 500), ("streams_per_address", 800)]
@@ -59,7 +59,7 @@ def test_a_key_holds_so_many_waits(audited: Platform) -> None:
     game = guest.join("ox")
     with taken(audited, lambda _: state(guest, game), "127.0.0.41"):
         is_too_many(audited, state(guest, game), "127.0.0.42")
-        told(guest.get("/api/agents/me"))
+        accepted(guest.get("/api/agents/me"))
 
 
 def test_an_address_holds_so_many_event_streams(audited: Platform) -> None:
@@ -108,7 +108,7 @@ def test_an_address_registers_so_many_agents(audited: Platform) -> None:
     assert rate
     from_elsewhere = {"X-Forwarded-For": "203.0.113.7"}
     for _ in range(rate[0]):
-        told(audited.nobody.ask("POST", "/api/agents", headers=from_elsewhere, content=b'{"name":"many"}'), 201)
+        accepted(audited.nobody.ask("POST", "/api/agents", headers=from_elsewhere, content=b'{"name":"many"}'), 201)
     refused(
         audited.nobody.ask("POST", "/api/agents", headers=from_elsewhere, content=b'{"name":"more"}'),
         429,

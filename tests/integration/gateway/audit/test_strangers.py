@@ -10,7 +10,7 @@ import pytest
 from playmolt_jury.chain import EMBEDDED_DEPLOYER_KEY
 
 from tests.integration.gateway.audit.wire import address
-from tests.integration.gateway.rows import Platform, refused, told
+from tests.integration.gateway.rows import Platform, accepted, refused
 
 TOOLS = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 CHAIN = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
@@ -77,8 +77,8 @@ def test_the_data_folder_is_its_owners(audited: Platform) -> None:
 @pytest.mark.parametrize("kind", ["md", "html"])
 def test_a_document_runs_nothing(audited: Platform, kind: str) -> None:
     guest = audited.guest()
-    session = told(guest.post("/api/jury/sessions", {"language": "en"}), 201)["id"]
-    told(audited.operator.post(f"/api/admin/games/{session}/end", {"reason": "seen"}))
+    session = accepted(guest.post("/api/jury/sessions", {"language": "en"}), 201)["id"]
+    accepted(audited.operator.post(f"/api/admin/games/{session}/end", {"reason": "seen"}))
     answer = guest.get(f"/api/jury/sessions/{session}/transcript", format=kind)
     assert answer.status_code == 200, answer.text
     policy = answer.headers["content-security-policy"]
