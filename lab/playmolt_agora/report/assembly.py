@@ -247,12 +247,11 @@ def run_note(records: Sequence[Record], spent: Spent | None = None) -> RunNote:
     return copied(
         RunNote,
         spec,
+        spent or Spent(),
         first=records[0].version,
         last=records[-1].version,
         outcome=_outcome(last),
         money=spent.cost if spent else None,
-        known=spent.known if spent else "0",
-        unknown_calls=spent.unknown_calls if spent else 0,
         model=spec.seats[0].model if alone else None,
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.report.plots.turns import PIECES, action_mix, networks, occupancy, parse_codes
+from playmolt_agora.report.plots.turns import PIECES, action_mix, networks, occupancy, parse_figure
 from playmolt_agora.report.study import StudyData
 from playmolt_schemas.instrument.definitions import arm_of
 from playmolt_schemas.stored.agora.turn import TurnRecord
@@ -74,7 +74,8 @@ def test_the_arm_with_real_costs_is_no_phase_1(turn: Turn) -> None:
     assert list(dict.fromkeys(row["phase"] for row in mix)) == ["Phase 1", "Phase 1, real costs"]
 
 
-def test_parse_codes_are_counted_by_model_and_language(turn: Turn) -> None:
-    found = parse_codes([turn(), turn(parse_code="refusal"), turn(language="en")])
-    assert found["m", "ko"] == {"ok": 1, "refusal": 1}
-    assert found["m", "en"] == {"ok": 1}
+def test_parse_codes_are_counted_by_model_and_language(turn: Turn, changed: Callable[..., StudyData]) -> None:
+    turns = [turn(), turn(parse_code="refusal"), turn(language="en")]
+    en, ko = parse_figure(changed(turns=turns)).of
+    assert (ko["model"], ko["language"], ko["ok"], ko["refusal"], ko["failed share"]) == ("m", "ko", 1, 1, 0.5)
+    assert (en["language"], en["ok"], en["refusal"], en["failed share"]) == ("en", 1, 0, 0.0)

@@ -1,6 +1,6 @@
 """The figures that turns are counted for: acts and places over time, networks of agents, parse codes."""
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, get_args
 
@@ -16,7 +16,7 @@ PIECES: Final = 10
 """Pieces of time, fewer where a run has fewer turns; the windows of Instruction Drift are those of its table."""
 EVERY: Final = "all"
 PLACES: Final = ("plaza", "market", "alley")
-CODES: Final[tuple[str, ...]] = get_args(ParseCode)
+CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
 _CELL: Final = ("phase", "condition", "language", "model")
 _THRESHOLD: Final = 0.02
 """A tie that holds less of all acts is left to the matrix."""
@@ -97,15 +97,13 @@ class Network(NamedTuple):
 
 def networks(turns: Sequence[TurnRecord], action: str) -> dict[tuple[str, str], Network]:
     """Count successful acts by sender and target, by phase and language."""
-    agents: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
-    ties: defaultdict[tuple[str, str], Counter[Pair]] = defaultdict(Counter)
-    for turn in turns:
-        arm = arm_of(turn.cell, turn.phase), turn.language
-        agents[arm].add(turn.agent)
-        if turn.success and turn.target and turn.action_base == action:
-            ties[arm][turn.agent, turn.target] += 1
-    ordered = sorted(agents, key=lambda arm: (rank_of(arm[0]), arm[1]))
-    return {arm: Network(sorted(agents[arm]), ties[arm]) for arm in ordered}
+    found: dict[tuple[str, str], Network] = {}
+    arms = grouped(turns, lambda turn: (arm_of(turn.cell, turn.phase), turn.language))
+    for arm in sorted(arms, key=lambda arm: (rank_of(arm[0]), arm[1])):
+        acts = (turn for turn in arms[arm] if turn.success and turn.action_base == action)
+        ties = Counter((turn.agent, turn.target) for turn in acts if turn.target)
+        found[arm] = Network(sorted({turn.agent for turn in arms[arm]}), ties)
+    return found
 
 
 def network_figure(study: StudyData, action: str) -> Sketch:
@@ -146,19 +144,14 @@ def _busiest(total: int, most: Sequence[tuple[Pair, int]]) -> str:
 def parse_figure(study: StudyData) -> Sketch:
     """How replies were read, by model and language."""
     found: list[dict[str, Any]] = []
-    for (model, language), read in parse_codes(study.shown_turns).items():
-        failed = sum(read[code] for code in CODES if code not in VALID_CODES) / read.total()
+    for (model, language), turns in sorted(
+        grouped(study.shown_turns, lambda turn: (turn.model, turn.language)).items()
+    ):
+        read = Counter(turn.parse_code for turn in turns)
+        failed = sum(read[code] for code in CODES if code not in VALID_CODES) / len(turns)
         found.append(
             {"model": model, "language": language, **{code: read[code] for code in CODES}, "failed share": failed}
         )
     bars = [{**row, "name": f"{row['model']} · {row['language']}"} for row in found]
     said = (f"{bar['name']}: {percent(bar['failed share'])} failed" for bar in bars)
     return Sketch(chart("parse-codes", bars), in_words("Stacked bars.", said, "No turns."), found)
-
-
-def parse_codes(turns: Iterable[TurnRecord]) -> dict[tuple[str, str], Counter[str]]:
-    """Count parse codes by model and language."""
-    counts: defaultdict[tuple[str, str], Counter[str]] = defaultdict(Counter)
-    for turn in turns:
-        counts[turn.model, turn.language][turn.parse_code] += 1
-    return dict(sorted(counts.items()))
