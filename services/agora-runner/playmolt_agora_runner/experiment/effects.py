@@ -70,7 +70,7 @@ def askers(state: State) -> frozenset[str]:
 
 
 def effect_id(state: State, kind: str, *of: str | int) -> str:
-    """Name an effect: 32 hex digits, the same after a crash. `of` tells apart those of one kind."""
+    """Name an effect: 32 hex digits, the same after a crash. `of` distinguishes those of one kind."""
     return digest([kind, state.game_id, *of])[:32]
 
 
