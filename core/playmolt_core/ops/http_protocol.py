@@ -6,7 +6,7 @@ All servers that use uvicorn share it, so that none has bounds of its own.
 import asyncio
 import re
 import socket
-from collections.abc import Callable, Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 from functools import partial
 from http import HTTPStatus
@@ -400,8 +400,8 @@ class BoundedProtocol(HttpToolsProtocol):
 
 
 async def serve_until(
-    stopping: asyncio.Event, app: Callable[..., Any], protocol: type[BoundedProtocol], sock: socket.socket, *,
-    grace_seconds: int, closing: Callable[[], None] = lambda: None,
+    stopping: asyncio.Event, app: Callable[..., Awaitable[None]], protocol: type[BoundedProtocol], sock: socket.socket,
+    *, grace_seconds: int, closing: Callable[[], None] = lambda: None,
 ) -> None:  # fmt: skip
     """Serve an ASGI application until it has to stop. Then call `closing`, and give answers so much time to end."""
     config = uvicorn.Config(
