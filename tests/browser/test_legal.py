@@ -9,7 +9,7 @@ from playmolt_core.llm.openai.completion import empty_detail
 from playmolt_schemas.games.legal import ReportSection
 from playwright.sync_api import Page, Route, expect
 
-from tests.browser import told_report
+from tests.browser import distinct_report
 from tests.browser.conftest import Reader, answer
 
 RENDER_MS = 120_000
@@ -213,7 +213,7 @@ DRAW = """async () => {
 @pytest.mark.parametrize("language", ["en", "ko", "zh"])
 def test_the_page_shows_every_text_of_a_report_and_no_empty_section(reader: Reader, language: str) -> None:
     page = reader("/legal", language=language)
-    whole = told_report.report()
+    whole = distinct_report.report()
     page.route("**/api/sessions/a/report", lambda route: route.fulfill(json=whole))
     page.evaluate(DRAW)
     shown = page.locator("article[aria-labelledby=report]")
@@ -221,7 +221,7 @@ def test_the_page_shows_every_text_of_a_report_and_no_empty_section(reader: Read
     sections = shown.locator("section[data-section]")
     assert [one.get_attribute("data-section") for one in sections.all()][5:8] == list(whole["order"])
     assert sections.count() == len(get_args(ReportSection))
-    missing = [path for path, text in told_report.texts(whole) if text not in drawn]
+    missing = [path for path, text in distinct_report.texts(whole) if text not in drawn]
     assert [path for path in missing if not _elsewhere(path)] == []
 
 

@@ -58,17 +58,17 @@ class BatchServer:
         part = next(each for each in request.body["text"].split(f"--{boundary}") if 'name="file"' in each)
         file = f"file-{len(self.files)}"
         self.files[file] = part.partition("\r\n\r\n")[2].strip()
-        return _told({"id": file, "object": "file", "bytes": 1, "created_at": 1, "filename": "f", "purpose": "batch"})
+        return _json({"id": file, "object": "file", "bytes": 1, "created_at": 1, "filename": "f", "purpose": "batch"})
 
     def _create(self, body: dict[str, Any]) -> Canned:
         batch = f"batch_{len(self.batches)}"
         self.batches[batch] = {**body, "id": batch, "object": "batch", "status": "in_progress", "created_at": 1}
-        return _told(self.batches[batch])
+        return _json(self.batches[batch])
 
     def _list(self) -> Canned:
         if not self.lists:
             return status(404)
-        return _told({"object": "list", "data": [*self.batches.values()], "has_more": False})
+        return _json({"object": "list", "data": [*self.batches.values()], "has_more": False})
 
     def _poll(self, batch: str) -> Canned:
         self.polls += 1
@@ -80,13 +80,13 @@ class BatchServer:
             self._complete(batch, "cancelled", self.lines(batch)[:1])
         if found["status"] == "in_progress" and found["polls"] > self.slow:
             self._complete(batch, "completed", self.lines(batch))
-        return _told(found)
+        return _json(found)
 
     def _cancel(self, batch: str) -> Canned:
         if not self.cancels or batch not in self.batches:
             return status(404)
         self.batches[batch]["status"] = "cancelling"
-        return _told(self.batches[batch])
+        return _json(self.batches[batch])
 
     def _complete(self, batch: str, ended: str, lines: list[dict[str, Any]]) -> None:
         answers, errors = [], []
@@ -95,8 +95,8 @@ class BatchServer:
             if said is None:
                 continue
             response = {"status_code": said.status, "request_id": "r", "body": json.loads(said.body)}
-            told = json.dumps({"id": "x", "custom_id": line["custom_id"], "response": response, "error": None})
-            (answers if said.status == 200 else errors).append(told)
+            result = json.dumps({"id": "x", "custom_id": line["custom_id"], "response": response, "error": None})
+            (answers if said.status == 200 else errors).append(result)
         self.files[f"{batch}-out"], self.files[f"{batch}-err"] = "\n".join(answers), "\n".join(errors)
         self.batches[batch] |= {
             "status": ended,
@@ -105,5 +105,5 @@ class BatchServer:
         }
 
 
-def _told(value: dict[str, Any]) -> Canned:
+def _json(value: dict[str, Any]) -> Canned:
     return Canned(body=json.dumps(value).encode())

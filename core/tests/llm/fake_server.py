@@ -247,8 +247,8 @@ async def _read(reader: asyncio.StreamReader) -> ReceivedRequest | None:
         return None
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in head[1:] if line)}
     body = await reader.readexactly(int(headers.get("content-length", 0)))
-    told = {"text": body.decode()} if "multipart" in headers.get("content-type", "") else json.loads(body or b"{}")
-    return ReceivedRequest(head[0].split(" ")[1], headers, told, time.monotonic())
+    content = {"text": body.decode()} if "multipart" in headers.get("content-type", "") else json.loads(body or b"{}")
+    return ReceivedRequest(head[0].split(" ")[1], headers, content, time.monotonic())
 
 
 async def _write(writer: asyncio.StreamWriter, answer: Canned) -> None:

@@ -40,10 +40,10 @@ def body(**changes: Any) -> dict[str, Any]:
 
 def message(finish_reason: Any = "stop", **fields: Any) -> Canned:
     said = {"role": "assistant", "content": GOOD} | fields
-    return told(body(choices=[{"index": 0, "message": said, "finish_reason": finish_reason}]))
+    return json_body(body(choices=[{"index": 0, "message": said, "finish_reason": finish_reason}]))
 
 
-def told(document: Any, **how: Any) -> Canned:
+def json_body(document: Any, **how: Any) -> Canned:
     return Canned(body=json.dumps(document).encode(), **how)
 
 
@@ -52,7 +52,7 @@ def around(before: bytes, after: bytes) -> Canned:
 
 
 def usage(value: Any) -> Canned:
-    return told(body(usage=value))
+    return json_body(body(usage=value))
 
 
 def stream(*events: Any, end: str = "\n\n", done: str = "data: [DONE]\n\n") -> Canned:
@@ -71,7 +71,7 @@ _SPENT = "the model spent its 2048 tokens before it answered: raise `max_tokens`
 
 
 def error(value: Any, **beside: Any) -> Canned:
-    return told({"error": value, **beside})
+    return json_body({"error": value, **beside})
 
 
 def away(
@@ -181,7 +181,7 @@ QUIRKS: dict[str, Quirk] = {
     "reasoning_part": Quirk(
         answer=message(content=[{"type": "reasoning", "text": "hmm"}, {"type": "text", "text": GOOD}]), reasoning="hmm"
     ),
-    "content_missing": empty(told(body(choices=[{"message": {"role": "assistant"}}]))),
+    "content_missing": empty(json_body(body(choices=[{"message": {"role": "assistant"}}]))),
     "content_is_a_number": Quirk(
         answer=message(content=5),
         text=None,
@@ -190,10 +190,10 @@ QUIRKS: dict[str, Quirk] = {
         requests=4,
         detail="not a chat completion",
     ),
-    "delta_for_message": Quirk(answer=told(body(choices=[{"delta": {"content": GOOD}, "finish_reason": "stop"}]))),
-    "text_for_message": Quirk(answer=told(body(choices=[{"text": GOOD, "finish_reason": "stop"}]))),
+    "delta_for_message": Quirk(answer=json_body(body(choices=[{"delta": {"content": GOOD}, "finish_reason": "stop"}]))),
+    "text_for_message": Quirk(answer=json_body(body(choices=[{"text": GOOD, "finish_reason": "stop"}]))),
     # figures
-    "no_usage": Quirk(answer=told(body(usage=None)), usage=None),
+    "no_usage": Quirk(answer=json_body(body(usage=None)), usage=None),
     "usage_of_nulls": Quirk(answer=usage({"prompt_tokens": None, "completion_tokens": None}), usage=None),
     "usage_in_parts": Quirk(
         answer=usage(
@@ -221,7 +221,7 @@ QUIRKS: dict[str, Quirk] = {
     "usage_a_list": Quirk(answer=usage([10, 5]), usage=None),
     # odd fields
     "odd_fields": Quirk(
-        answer=told(
+        answer=json_body(
             body(
                 id=7,
                 created="now",
@@ -253,10 +253,10 @@ QUIRKS: dict[str, Quirk] = {
     "twice_the_same_key": Quirk(answer=raw(b'{"id": 1, "id": 2, ' + reply(GOOD).body[1:])),
     "control_characters": Quirk(answer=raw(json.dumps(body(note="x")).replace('"x"', '"a\tb"').encode())),
     "bytes_that_are_no_text": Quirk(answer=raw(json.dumps(body(note="x")).encode().replace(b'"x"', b'"\xff\xfe"'))),
-    "null_among_the_choices": Quirk(answer=told(body(choices=[None, *body()["choices"]]))),
+    "null_among_the_choices": Quirk(answer=json_body(body(choices=[None, *body()["choices"]]))),
     "broken_calls_beside_words": Quirk(answer=message(tool_calls=[None, 1, {"function": None}, {"function": {}}])),
-    "error_of_nulls": Quirk(answer=told(body(error={"message": None, "code": None}))),
-    "error_that_is_none": Quirk(answer=told(body(error={"message": "success", "code": 0}))),
+    "error_of_nulls": Quirk(answer=json_body(body(error={"message": None, "code": None}))),
+    "error_that_is_none": Quirk(answer=json_body(body(error={"message": "success", "code": 0}))),
     # errors in a 200
     "error_429": away(error({"message": "slow down", "code": 429}), "slow down", "rate_limited"),
     "error_429_as_text": away(error({"message": "slow down", "code": "429"}), "slow down", "rate_limited"),
@@ -278,18 +278,18 @@ QUIRKS: dict[str, Quirk] = {
     ),
     "error_without_code": away(error({"message": "boom"}), "boom"),
     "error_as_text": away(error("model is loading"), "model is loading"),
-    "error_beside_choices": away(told(body(error={"message": "boom", "code": 502})), "boom", usage=Usage(10, 5)),
+    "error_beside_choices": away(json_body(body(error={"message": "boom", "code": 502})), "boom", usage=Usage(10, 5)),
     "error_in_a_choice": away(
-        told(body(choices=[{"error": {"message": "slow", "code": 429}, "message": {"content": ""}}])),
+        json_body(body(choices=[{"error": {"message": "slow", "code": 429}, "message": {"content": ""}}])),
         "slow",
         "rate_limited",
         usage=Usage(10, 5),
     ),
     "error_as_finish_reason": away(message("error"), "ended the reply with an error", usage=Usage(10, 5)),
-    "choices_null": away(told(body(choices=None)), "the answer has no choices", usage=Usage(10, 5)),
-    "choices_missing": away(told({"id": "x"}), "the answer has no choices"),
-    "choices_empty": away(told(body(choices=[])), "the answer has no choices", usage=Usage(10, 5)),
-    "error_without_its_name": away(told({"code": 429, "msg": "busy"}), "busy", "rate_limited"),
+    "choices_null": away(json_body(body(choices=None)), "the answer has no choices", usage=Usage(10, 5)),
+    "choices_missing": away(json_body({"id": "x"}), "the answer has no choices"),
+    "choices_empty": away(json_body(body(choices=[])), "the answer has no choices", usage=Usage(10, 5)),
+    "error_without_its_name": away(json_body({"code": 429, "msg": "busy"}), "busy", "rate_limited"),
     # no text
     "null_at_its_longest": cut(message("length", content=None)),
     "null_at_its_longest_with_thoughts": cut(

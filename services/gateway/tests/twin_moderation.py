@@ -30,7 +30,7 @@ class TwinModeration:
         self.decisions: list[Decision] = []
         self.in_force: dict[str, Ban] = {}
         self.withheld: set[tuple[str | None, int | None, str]] = set()
-        self.told: list[tuple[str, Notice]] = []
+        self.by_subject: list[tuple[str, Notice]] = []
 
     async def decide(self, decision: Decision) -> DecisionRecord | Refused:
         self._store.check()
@@ -51,7 +51,7 @@ class TwinModeration:
         else:
             self.withheld.add(place)
         kind = _EVENTS[decision.kind, decision.field]
-        self.told.insert(0, (subject, Notice(kind, decision.game_id, decision.until, decision.note, decision.at)))
+        self.by_subject.insert(0, (subject, Notice(kind, decision.game_id, decision.until, decision.note, decision.at)))
         return DecisionRecord("moderation-1", len(self.decisions))
 
     async def bans(self, subjects: Sequence[str]) -> Mapping[str, Ban]:
@@ -71,4 +71,4 @@ class TwinModeration:
 
     async def notices(self, subjects: Sequence[str], limit: int) -> Sequence[Notice]:
         self._store.check()
-        return [notice for subject, notice in self.told if subject in subjects][:limit]
+        return [notice for subject, notice in self.by_subject if subject in subjects][:limit]

@@ -224,7 +224,7 @@ class Operator:
     async def events(self, stream: str) -> list[tuple[str, Any]]:
         return [(record.type, msgspec.json.decode(record.data)) for record in await self.records(stream)]
 
-    async def until_told(self, stream: str, kind: str, seconds: float = 180) -> None:
+    async def until_event(self, stream: str, kind: str, seconds: float = 180) -> None:
         """Wait until a stream, which need not exist yet, contains an event of a type."""
         async with asyncio.timeout(seconds), self._log() as log:
             while not ((stored := await log.load(stream)) and kind in {record.type for record in stored.records}):

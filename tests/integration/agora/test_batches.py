@@ -126,7 +126,7 @@ async def test_what_a_batch_of_an_ended_experiment_costs_is_counted_also_after_a
         running = stack(PLAYMOLT_MODELS=catalogue_of(server, folder), PLAYMOLT_DAY_MONEY="1")
         async with Operator(running) as operator:
             experiment = await operator.open(PLAN)
-            await operator.until_told(experiment, "batch_submitted")
+            await operator.until_event(experiment, "batch_submitted")
             await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "wrong model"})
             running.kill("agora-runner-1")
             state = await operator.until(experiment, "aborted", seconds=180)

@@ -314,7 +314,7 @@ async def test_a_model_that_is_away_pauses_its_runs_and_never_fills_turns(runnin
     ):
         experiment = await operator.open(plan())
         run = (await operator.runs(experiment))[0]["run"]
-        await operator.until_told(run, "run_paused")
+        await operator.until_event(run, "run_paused")
         early = await anybody.get(f"/api/games/{run}/state?seat=merchant_01")
         assert (early.status_code, early.json()["code"]) == (409, "not_finished")
         asked = ["agora", "status", experiment, "--json", "--data", str(running.folder.path)]
@@ -392,7 +392,7 @@ async def test_an_experiment_does_not_wait_for_a_run_that_the_operator_ends(runn
         with Gated(free=1) as server.otherwise:
             experiment = await operator.open(plan(turns=2, runs=2))
             first = (await operator.runs(experiment))[0]["run"]
-            await operator.until_told(first, "agent_acted")
+            await operator.until_event(first, "agent_acted")
             ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
             assert ended.status_code == 200
         await operator.until(experiment, "finished")
@@ -407,10 +407,10 @@ async def test_an_experiment_does_not_wait_for_a_run_that_is_ended_while_nobody_
         with Gated(free=1) as server.otherwise:
             experiment = await operator.open(plan(turns=2, runs=2))
             first = (await operator.runs(experiment))[0]["run"]
-            await operator.until_told(first, "agent_acted")
+            await operator.until_event(first, "agent_acted")
             await operator.post(experiment, "stop", {"reason": "a look"})
             await asyncio.sleep(FRESH_SECONDS)
-        await operator.until_told(first, "run_paused")
+        await operator.until_event(first, "run_paused")
         ended = await operator.call("POST", f"/api/admin/games/{first}/end", {"reason": "enough"})
         assert ended.status_code == 200
         await operator.post(experiment, "resume", {})
@@ -425,13 +425,13 @@ async def test_an_operator_ends_an_experiment_with_its_runs(running: Stack, serv
             experiment = await operator.open(plan(turns=2, runs=2))
             runs = [run["run"] for run in await operator.runs(experiment)]
             for run in runs:  # one that is not opened yet would have nothing to end
-                await operator.until_told(run, "agent_acted")
+                await operator.until_event(run, "agent_acted")
             seen = await operator.get(f"/api/admin/games/{experiment}")
             assert (seen["gameType"], seen["phase"], seen["needed"]) == ("experiment", "running", 2)
             ended = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
             assert (ended.status_code, ended.json()["phase"]) == (200, "aborted")
         for run in runs:
-            await operator.until_told(run, "game_aborted")
+            await operator.until_event(run, "game_aborted")
         again = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
         assert (again.status_code, again.json()["code"]) == (409, "game_over")
         listed = await operator.get("/api/admin/games?gameType=experiment&phase=aborted")
@@ -457,7 +457,7 @@ async def test_an_end_stops_a_judge_and_closes_the_stream(running: Stack, server
         ended = await operator.call("POST", f"/api/admin/games/{experiment}/end", {"reason": "enough"})
         assert ended.status_code == 200
         gate.set()
-        await operator.until_told(run, "game_aborted")
+        await operator.until_event(run, "game_aborted")
         judge = (await operator.get(f"{EXPERIMENTS}/{experiment}/codings"))["judges"][0]
         assert (judge["status"], asked["turn"]) == ("stopped", 5)
         kinds = [kind for kind, _ in await operator.events(experiment)]
@@ -705,7 +705,7 @@ async def test_a_model_without_a_valid_turn_pauses_its_run_until_it_is_resumed(
     async with Operator(running) as operator:
         experiment = await operator.open(plan(turns=2, reask=0))
         [run] = await operator.runs(experiment)
-        await operator.until_told(run["run"], "run_paused")
+        await operator.until_event(run["run"], "run_paused")
         paused = [data for kind, data in await operator.events(run["run"]) if kind == "run_paused"]
         assert [(each["code"], "0 of 20 turns valid" in each["detail"]) for each in paused] == [("no_valid_turn", True)]
         assert len(server.received) == 20

@@ -69,8 +69,8 @@ async def test_experiments_in_every_state_go_on_after_kills(running: Stack, mode
             operator.until(done, "finished"),
             operator.until(coded, "finished"),
             operator.until(spent, "budget_stopped"),
-            operator.until_told(runs[paused], "run_paused"),
-            *(operator.until_told(runs[each], "agent_acted") for each in (busy, stopped, ended)),
+            operator.until_event(runs[paused], "run_paused"),
+            *(operator.until_event(runs[each], "agent_acted") for each in (busy, stopped, ended)),
         )
         assert (await operator.post(coded, "judge", {"model": "held", "turns": "all"})).status_code == 200
         await wait_until(lambda: script.asked[coded] > 1, 60)
@@ -95,7 +95,7 @@ async def test_experiments_in_every_state_go_on_after_kills(running: Stack, mode
             assert state["spent"]["turns"] == state["progress"]["turns_planned"]
         looks = [data for kind, data in await operator.events(grown) if kind == "looked"]
         assert [look["finished"] for look in looks] == [1, 2], "each look is taken once"
-        await operator.until_told(runs[ended], "game_aborted")
+        await operator.until_event(runs[ended], "game_aborted")
         assert (await operator.now(ended))["status"] == "aborted"
         assert done in (await report).text
         assert [record.hash for record in await operator.records(done)] == before

@@ -24,7 +24,7 @@ class CalledBot:
         self.forged = 0
         self.stopping = threading.Event()
 
-    def told(self) -> Json | None:
+    def end_call(self) -> Json | None:
         """The call with the end of the game, if it arrived."""
         return next((call for call in self.calls if call["over"]), None)
 

@@ -26,7 +26,7 @@ def test_a_called_bot_plays_to_the_end_against_the_house(platform: Platform, gam
     with called() as bot:
         put(guest, bot)
         game_id = opened(guest, game, fill="house")["game_id"]
-        last = eventually(bot.told, "the bot is not told that its game is over")
+        last = eventually(bot.end_call, "the bot gets no call at the end of its game")
         asked = [call for call in bot.calls if not call["over"]]
         told_over = len(bot.calls) - len(asked)
     assert (last["state"]["phase"], last["state"]["faults"]) == ("end", [])
@@ -76,7 +76,7 @@ def test_servers_that_hang_redirect_or_send_without_end_harm_themselves_alone(pl
         game = opened(host, "ox", deadline_seconds=8)  # also a busy machine calls the fifth in time
         for guest in guests.values():
             accepted(guest.post("/api/games/join", {"gameType": "ox", "invite": game["invite"]}))
-        last = eventually(good.told, "the good bot's game does not end")
+        last = eventually(good.end_call, "the good bot's game does not end")
     kinds = {fault["agent_id"]: set() for fault in last["state"]["faults"]}
     for fault in last["state"]["faults"]:
         kinds[fault["agent_id"]].add(fault["what"])
@@ -99,7 +99,7 @@ def test_what_a_called_bot_says_of_another_game_goes_into_the_one_that_was_asked
     with called(confused) as bot:
         put(guest, bot)
         opened(guest, "ox", fill="house")
-        last = eventually(bot.told, "the bot is not told that its game is over")
+        last = eventually(bot.end_call, "the bot gets no call at the end of its game")
     mine = {fault["what"]: fault["count"] for fault in last["state"]["faults"]}
     assert mine.keys() == {"refused"}
     assert platform.events(other.game_id) == before
@@ -122,7 +122,7 @@ def test_a_kill_between_the_call_and_its_action_asks_again_and_doubles_nothing(p
         for name in [name for name in platform.stack.run.processes if name.startswith("gateway")]:
             platform.stack.kill(name)
         free.set()
-        eventually(bot.told, "nobody takes the seat up again")
+        eventually(bot.end_call, "no gateway takes over the seat")
     assert bot.keys[1] == bot.keys[0]
     assert bot.calls[1]["turn_id"] == bot.calls[0]["turn_id"]
     acted = [record for record in platform.records(game_id) if record["data"].get("agent_id") == guest.id]

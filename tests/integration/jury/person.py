@@ -30,8 +30,8 @@ def kind_of(asked: ReceivedRequest) -> str:
 
 def conclusion(asked: ReceivedRequest) -> bool:
     """Whether a juror's prompt asks for its vote."""
-    told = next(message["content"] for message in asked.body["messages"] if message["role"] == "user")
-    return bool(json.loads(told)["conclusion"] == "guilty")
+    prompt = next(message["content"] for message in asked.body["messages"] if message["role"] == "user")
+    return bool(json.loads(prompt)["conclusion"] == "guilty")
 
 
 def cast(asked: ReceivedRequest, guilty: bool | None = None) -> Canned:
@@ -68,7 +68,7 @@ class Overseer:
         self.client = httpx.AsyncClient(base_url=gateway, timeout=60, event_hooks=judged())
         self.headers: dict[str, str] = {}
         self.session = ""
-        self.told: list[str] = []
+        self.answers: list[str] = []
 
     async def __aenter__(self) -> Self:
         registered = await _until_answered(lambda: self.client.post("/api/agents", json={"name": "overseer"}))
@@ -102,7 +102,7 @@ class Overseer:
 
     async def _kept(self, call: Callable[[], Any]) -> httpx.Response:
         answer: httpx.Response = await call()
-        self.told.append(answer.text)
+        self.answers.append(answer.text)
         return answer
 
     async def did(self, rest: str, body: Any = None, *, key: str = "") -> dict[str, Any]:

@@ -88,7 +88,7 @@ async def _played(running: Stack, verdict: str, found: Found, language: str) -> 
         await overseer.to("persuasion")
         await argues(overseer, verdict, language)
         await overseer.to("vote")
-        assert [secret for secret in SECRETS if secret in "".join(overseer.told)] == []
+        assert [secret for secret in SECRETS if secret in "".join(overseer.answers)] == []
         assert (await overseer.votes())["verdict"] == verdict, language
         ending = await overseer.has("ending")
         assert (ending["id"], ending["verdict"]) == (f"{verdict}_{found}", verdict), language

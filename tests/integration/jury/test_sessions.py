@@ -167,7 +167,7 @@ async def test_a_game_in_english_is_won_by_arguments(running: Stack) -> None:
         for rest in ("verdict", "ending"):
             await overseer.refused(409, "not_finished", rest, get=True)
         await overseer.refused(403, "not_finished", "log", get=True)
-        before = "".join(overseer.told)
+        before = "".join(overseer.answers)
         assert [secret for secret in SECRETS if secret in before] == []
         verdict = await overseer.votes()
         checked_verdict(verdict)
@@ -628,7 +628,7 @@ async def everything_before_the_verdict(overseer: Overseer) -> list[str]:
     """Use every call; give all bytes that came, without ids, times and hashes."""
     await overseer.to("investigation")
     assert await probed(overseer), "its event comes at the same place in both"
-    overseer.told.clear()
+    overseer.answers.clear()
     await overseer.get()
     for rest in ("dossier", "evidence", "evidence/E1", "evidence/E9", "witnesses"):
         await overseer.get(rest)
@@ -645,7 +645,7 @@ async def everything_before_the_verdict(overseer: Overseer) -> list[str]:
     await overseer.to("vote")
     for rest in ("verdict", "ending", "log", ""):
         await overseer.get(rest)
-    told = list(overseer.told)
+    told = list(overseer.answers)
     await overseer.votes()
     told += [json.dumps(message) for message in await overseer.stream() if message["type"] not in AFTER]
     return sorted(re.sub(r'0x[0-9a-f]{40,64}|jury-[0-9a-f-]{36}|"at": ?"[^"]+"', "", text) for text in told)

@@ -11,7 +11,7 @@ from playmolt.client import AsyncClient
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import PostgresLog
 
-from tests.integration.platform.twin import told_in_sessions
+from tests.integration.platform.twin import secret_sessions
 from tests.platforms import Stack
 
 SECONDS = 120
@@ -66,7 +66,7 @@ def test_a_running_games_secrets_are_in_no_log_and_no_figure(running: Stack) -> 
 
 
 def test_what_is_told_in_a_session_is_in_no_log_and_no_figure(running: Stack) -> None:
-    secrets = asyncio.run(told_in_sessions(running, SAID))
+    secrets = asyncio.run(secret_sessions(running, SAID))
     leaks = {(name, secret) for name, text in told(running) for secret in secrets if secret in text}
     assert leaks == set()
 

@@ -16,7 +16,7 @@ from websockets.sync.client import connect
 from tests.integration.conftest import OWN_SERVERS
 from tests.integration.platform.otlp_collector import Collector, Seen
 from tests.integration.platform.replica import Replica
-from tests.integration.platform.twin import told_in_sessions
+from tests.integration.platform.twin import secret_sessions
 from tests.platforms import Stack
 
 TRACE, CALLER = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -125,7 +125,7 @@ def _other_requests_have_traces_of_their_own(collector: Collector) -> None:
 
 
 def test_what_is_told_in_a_session_is_in_no_span(traced: Traced, collector: Collector) -> None:
-    secrets = asyncio.run(told_in_sessions(traced.stack, ACT["comment"]))
+    secrets = asyncio.run(secret_sessions(traced.stack, ACT["comment"]))
     asked = {("legal-orchestrator", "chat scripted"), ("trial-engine", "chat scripted")}
     collector.until(lambda: asked <= {(span.service, span.name) for span in collector.spans})
     sent = b"".join(collector.sent)

@@ -28,7 +28,7 @@ UNLIKELY = 5.0
 
 async def looked_at(stack: Stack, kind: type[Any], secret: Any) -> tuple[str, dict[str, str]]:
     async with kind(stack) as twin:
-        return await twin.hides(secret), await twin.told()
+        return await twin.hides(secret), await twin.answers()
 
 
 @pytest.mark.parametrize(("kind", "one", "other"), TWINS)
@@ -49,9 +49,9 @@ def test_what_is_public_does_change_bytes(running: Stack, kind: type[Any], secre
 
     async def work() -> tuple[dict[str, str], dict[str, str]]:
         async with kind(running) as twin:
-            before = await twin.told()
+            before = await twin.answers()
             await twin.hides(secret)
-            return before, await twin.told()
+            return before, await twin.answers()
 
     before, after = asyncio.run(work())
     changed = {route for route, answer in before.items() if answer != after[route]}
@@ -74,11 +74,11 @@ def test_a_session_is_told_to_nobody_like_one_that_is_not_there(running: Stack, 
 
     async def work() -> tuple[dict[str, str], dict[str, str]]:
         async with kind(running) as twin:
-            there = await twin.told()
+            there = await twin.answers()
             twin.labels[twin.game] = "OWN"
             twin.game = f"{twin.kind}-00000000-0000-4000-8000-000000000000"
             twin.labels[twin.game] = "GAME"
-            return there, await twin.told()
+            return there, await twin.answers()
 
     there, gone = asyncio.run(work())
     differing = {route for route, answer in there.items() if answer != gone[route]}

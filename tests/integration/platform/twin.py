@@ -98,7 +98,7 @@ class Twin:
         """Make the call of another agent, which is answered in any case."""
         return await self.http.get(self.asked.format(game=self.game), headers=self.key(1))
 
-    async def told(self) -> dict[str, str]:
+    async def answers(self) -> dict[str, str]:
         """The answers of every route that shows the game to others: route and caller → status, headers, size, body."""
         owner, found = self.agents[0]["id"], {}
         for who, headers in self.viewers().items():
@@ -285,7 +285,7 @@ class SessionTwin(Twin):
     def viewers(self) -> Mapping[str, dict[str, str]]:
         return {"nobody": {}, "another agent": self.key(1), "the operator": self.operator}
 
-    async def told(self) -> dict[str, str]:
+    async def answers(self) -> dict[str, str]:
         found, owner = {}, self.agents[0]["id"]
         common = ("/api/games/{game}/state", "/api/games/{game}/events", "/api/games/{game}/log", "/api/agents/{owner}",
                   "/api/games?agent={owner}", "/watch/{game}", "/api/games/{game}/replay.html", "/embed/{game}",
@@ -363,7 +363,7 @@ class JuryTwin(SessionTwin):
         return ""
 
 
-async def told_in_sessions(stack: Stack, said: str) -> set[str]:
+async def secret_sessions(stack: Stack, said: str) -> set[str]:
     """Open sessions in which a person enters a secret text, and play them until models have answered it."""
     secrets = set()
     for kind in (LegalTwin, JuryTwin):

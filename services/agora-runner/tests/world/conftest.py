@@ -164,7 +164,7 @@ class Run(Scenario[RunState]):
     def scene(self, agent: str) -> Scene:
         return scenes.scene(self.state, agent)
 
-    def told(self, agent: str, kind: str) -> list[dict[str, Any]]:
+    def shown(self, agent: str, kind: str) -> list[dict[str, Any]]:
         """The events of a kind among the recent events that an agent sees."""
         return [each.values for each in self.scene(agent).events if each.kind == kind]
 

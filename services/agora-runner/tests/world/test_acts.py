@@ -128,7 +128,7 @@ def test_an_attempt_that_cannot_be_is_logged_with_its_reason_and_does_nothing(
     after = run.state
     assert [each.energy for each in after.agents.values()] == [each.energy for each in before.agents.values()]
     if after.turn == before.turn and after.stage == "acting":
-        assert run.told(agent, "failed") == [{"reason": reason}]
+        assert run.shown(agent, "failed") == [{"reason": reason}]
 
 
 def test_a_move_into_a_full_alley_fails(runs: Any) -> None:

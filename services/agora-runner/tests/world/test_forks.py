@@ -83,7 +83,7 @@ def test_a_fork_may_change_what_was_said_and_others_hear_the_new_words(runs: Any
     parent = runs("phase1", turns=2)
     parent.act("citizen_01", "speak", content="old words")
     fork = forked(runs, parent, len(parent.events), content="new words").accepted()
-    assert fork.told("citizen_02", "spoke")[-1]["content"] == "new words"
+    assert fork.shown("citizen_02", "spoke")[-1]["content"] == "new words"
     parent = runs("phase1", turns=2)
     parent.act("architect_01", "build_billboard", None, "old news")
     fork = forked(runs, parent, len(parent.events), content="new news").accepted()

@@ -136,6 +136,6 @@ def test_seed_events_are_told_to_all_at_their_turn_in_the_language_of_the_run(ru
         {"turn": 2, "ko": "종이 울린다.", "en": "A bell rings."},
     ]
     run = runs("phase2", turns=3, rules={"seed_events": events}).epoch()
-    assert run.told("agent_01", "happening") == [{"text": "It rains."}, {"text": "A bell rings."}]
+    assert run.shown("agent_01", "happening") == [{"text": "It rains."}, {"text": "A bell rings."}]
     run = runs("phase2", turns=3, language="ko", rules={"seed_events": events}).epoch()
-    assert run.told("agent_06", "happening")[0] == {"text": "비가 온다."}
+    assert run.shown("agent_06", "happening")[0] == {"text": "비가 온다."}

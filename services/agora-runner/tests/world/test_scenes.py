@@ -15,25 +15,25 @@ def kinds(run: Any, agent: str) -> list[str]:
 def test_what_happens_in_public_is_seen_by_all_and_in_an_alley_by_those_there(runs: Any) -> None:
     run = runs("phase1", turns=2, homes={"jester_02": "alley_a"})
     run.act("citizen_01", "speak", content="hear me")
-    assert run.told("jester_01", "spoke") == [{"agent": "citizen_01", "content": "hear me", "place": "plaza"}]
+    assert run.shown("jester_01", "spoke") == [{"agent": "citizen_01", "content": "hear me", "place": "plaza"}]
     run = runs("phase1", turns=2, homes={"jester_02": "alley_a"})
     run.act("jester_01", "speak", content="between us")
-    assert [each["content"] for each in run.told("jester_02", "spoke")] == ["between us"]
-    assert run.told("citizen_01", "spoke") == []
+    assert [each["content"] for each in run.shown("jester_02", "spoke")] == ["between us"]
+    assert run.shown("citizen_01", "spoke") == []
 
 
 def test_a_move_between_a_public_place_and_an_alley_is_seen_by_all(runs: Any) -> None:
     run = runs("phase1", turns=2)
     run.act("citizen_01", "move", "alley_c")
     moved = {"agent": "citizen_01", "place": "alley_c", "origin": "plaza"}
-    assert run.told("merchant_01", "moved") == run.told("citizen_01", "moved") == [moved]
+    assert run.shown("merchant_01", "moved") == run.shown("citizen_01", "moved") == [moved]
     assert run.scene("citizen_01").here == ()
 
 
 def test_a_move_from_alley_to_alley_is_seen_in_both_and_nowhere_else(runs: Any) -> None:
     run = runs("phase1", turns=2, homes={"citizen_01": "alley_a"})
     run.act("jester_01", "move", "alley_b")
-    assert [len(run.told(name, "moved")) for name in ("citizen_01", "jester_02", "jester_01", "citizen_02")] == [
+    assert [len(run.shown(name, "moved")) for name in ("citizen_01", "jester_02", "jester_01", "citizen_02")] == [
         1,
         1,
         1,
@@ -44,17 +44,17 @@ def test_a_move_from_alley_to_alley_is_seen_in_both_and_nowhere_else(runs: Any) 
 def test_global_visibility_shows_all_but_whispers_and_failures(runs: Any) -> None:
     run = runs("phase1", turns=2, homes={"jester_02": "alley_a"}, rules={"event_visibility": "global", "leak": 0})
     run.act("jester_01", "speak", content="between us")
-    assert [each["content"] for each in run.told("citizen_01", "spoke")] == ["between us"]
+    assert [each["content"] for each in run.shown("citizen_01", "spoke")] == ["between us"]
     run = runs("phase1", turns=2, homes={"jester_02": "alley_a"}, rules={"event_visibility": "global", "leak": 0})
     run.act("jester_01", "whisper", "jester_02", "the secret")
-    assert run.told("citizen_01", "whispered") == []
-    assert len(run.told("jester_01", "whispered")) == len(run.told("jester_02", "whispered")) == 1
+    assert run.shown("citizen_01", "whispered") == []
+    assert len(run.shown("jester_01", "whispered")) == len(run.shown("jester_02", "whispered")) == 1
 
 
 def test_a_failed_attempt_and_a_thought_are_nobody_elses(runs: Any) -> None:
     run = runs("phase1", turns=2).until("citizen_01")
     run.answer(("trade", None, None), thought="my hidden thought")
-    assert run.told("citizen_01", "failed") == [{"reason": "wrong_place"}]
+    assert run.shown("citizen_01", "failed") == [{"reason": "wrong_place"}]
     for name in run.state.living:
         assert name == "citizen_01" or "failed" not in kinds(run, name)
         assert all("hidden" not in str(each.values) for each in run.scene(name).events)
@@ -120,7 +120,7 @@ def test_the_state_keeps_a_bounded_part_of_a_very_long_speech_and_the_log_all_of
     run = runs("phase1", turns=2)
     record = run.act("citizen_01", "speak", content="x" * 50_000)
     assert len(str(record.content)) == 50_000
-    assert len(run.told("citizen_02", "spoke")[0]["content"]) == SHOWN_CHARS + 1
+    assert len(run.shown("citizen_02", "spoke")[0]["content"]) == SHOWN_CHARS + 1
 
 
 def test_a_happening_carries_its_turn_and_importance(runs: Any) -> None:

@@ -69,7 +69,7 @@ def test_a_subsidy_takes_from_the_treasury_what_its_target_gets_and_no_more_than
     granted = run.act("architect_01", "grant_subsidy", "jester_01", "2")
     assert granted.effect_applied == Effect(energy={"jester_01": 2}, treasury=-2)
     assert (granted.resource_effect, granted.null_effect, run.state.treasury) == (0, False, 0)
-    assert run.told("jester_01", "subsidy") == [{"agent": "architect_01", "target": "jester_01", "amount": 2}]
+    assert run.shown("jester_01", "subsidy") == [{"agent": "architect_01", "target": "jester_01", "amount": 2}]
     run = runs(turns=2).epoch(lambda _, agent: TRADE if agent.startswith("merchant") else IDLE)
     refused = run.act("architect_01", "grant_subsidy", "jester_01", "3")
     assert (refused.reason, refused.effect_applied, run.state.treasury) == ("not_enough_treasury", Effect(), 2)
@@ -118,10 +118,10 @@ def test_who_hears_of_a_leak_learns_who_whispered_to_whom_and_not_what(runs: Any
     homes = {"jester_02": "alley_a", "citizen_01": "alley_a"}
     run = runs(turns=1, homes=homes, rules={"leak": 1, "leak_observer": 0})
     run.act("jester_01", "whisper", "jester_02", "the secret")
-    assert run.told("citizen_01", "leaked") == [{"agent": "jester_01", "target": "jester_02"}]
-    assert run.told("jester_02", "leaked") == []
-    assert run.told("citizen_02", "leaked") == []
-    assert [each["content"] for each in run.told("jester_02", "whispered")] == ["the secret"]
+    assert run.shown("citizen_01", "leaked") == [{"agent": "jester_01", "target": "jester_02"}]
+    assert run.shown("jester_02", "leaked") == []
+    assert run.shown("citizen_02", "leaked") == []
+    assert [each["content"] for each in run.shown("jester_02", "whispered")] == ["the secret"]
 
 
 def test_the_dead_leave_all_lists_and_get_no_turn(runs: Any) -> None:
@@ -133,7 +133,7 @@ def test_the_dead_leave_all_lists_and_get_no_turn(runs: Any) -> None:
     scene = run.scene("citizen_02")
     assert doomed not in scene.agents
     assert doomed not in scene.here
-    assert {"agent": doomed} in run.told("citizen_02", "death")
+    assert {"agent": doomed} in run.shown("citizen_02", "death")
     run.play()
     turns = [event.record for event in run.of("agent_acted") if event.record.turn > 2]
     assert doomed not in {record.agent for record in turns}
