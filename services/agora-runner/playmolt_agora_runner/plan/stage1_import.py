@@ -1,12 +1,12 @@
 """A Stage 1 distribution from elsewhere: a file of counts per run, model, language and action (stage1.md)."""
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 import msgspec
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
-from playmolt_schemas.stored.agora.plan import ImportedRun, Stage1Import
+from playmolt_schemas.stored.agora.plan import Alias, Count, ImportedRun, Line, Stage1Import
 from playmolt_schemas.stored.agora.turn import ACTIONS, Action, Language
 from playmolt_schemas.text import unstorable
 
@@ -18,11 +18,11 @@ COLUMNS: Final = ("run", "model", "language", "action", "count")
 
 
 class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    run: str
-    model: str
+    run: Line
+    model: Alias
     language: Language
     action: Action
-    count: int
+    count: Count
 
 
 def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
@@ -48,9 +48,7 @@ def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
             named = (found.run, found.model, found.language)
             first.setdefault(named, line)
             run = counts.setdefault(named, {})
-            if found.count < 0:
-                fault(f"row {number}: count must not be negative", line)
-            elif found.action in run:
+            if found.action in run:
                 fault(f"row {number}: {found.action} of {found.run} is there already; add the counts up", line)
             run[found.action] = found.count
     except (document.Unreadable, csv.Error) as error:
@@ -60,7 +58,11 @@ def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
             fault(empty(*key), first[key])
     if not counts and not faults:
         fault(f"holds no counts; columns are {', '.join(COLUMNS)}")
-    return tuple(faults) or _import(name, {key: dict.fromkeys(ACTIONS, 0) | run for key, run in counts.items()})
+    runs = (
+        ImportedRun(run=run, model=model, language=language, counts=dict.fromkeys(ACTIONS, 0) | found)
+        for (run, model, language), found in counts.items()
+    )
+    return tuple(faults) or Stage1Import(file=name, runs=tuple(runs))
 
 
 def empty(run: str, model: str, language: str) -> str:
@@ -78,16 +80,3 @@ def _rows(text: str) -> Iterator[tuple[int | None, object]]:
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     reader = csv.DictReader(lines, strict=True, restkey="a further cell")
     yield from ((reader.line_num, row) for row in reader)
-
-
-def _import(
-    name: str, counts: Mapping[tuple[str, str, str], dict[Action, int]]
-) -> Stage1Import | tuple[PlanFault, ...]:
-    runs = [
-        {"run": run, "model": model, "language": language, "counts": found}
-        for (run, model, language), found in counts.items()
-    ]
-    try:
-        return Stage1Import(file=name, runs=msgspec.convert(runs, tuple[ImportedRun, ...]))
-    except msgspec.ValidationError as error:
-        return (PlanFault("stage1_import", str(error), file=name),)
