@@ -218,9 +218,9 @@ def _ritual(agents: tuple[AgentOf, ...], by_model: bool, effect: float, sd: floa
 
     def ps(spread: float) -> Floats:
         of_model, of_persona = (spread, 0.0) if by_model else (0.0, spread)
-        rates = populations.Rates(agents, of_model, of_persona, sd, turns)
+        draw = populations.rates(agents, of_model, of_persona, sd, turns)
         # (groups, agents, arrangements): each product is two matrices of draws that stay in the processor's cache.
-        blocks = (np.array([rates.draw(rng) for _ in range(_AT_ONCE)]) for _ in range(DRAWS // _AT_ONCE))
+        blocks = (np.array([draw(rng) for _ in range(_AT_ONCE)]) for _ in range(DRAWS // _AT_ONCE))
         return np.concatenate([_reached(np.square(values @ by_group).sum(axis=0)) for values in blocks])
 
     return ps(0.0), ps(effect)
@@ -230,13 +230,13 @@ def _ritual(agents: tuple[AgentOf, ...], by_model: bool, effect: float, sd: floa
 def _instruction(agents: tuple[AgentOf, ...], test: str, effect: float, sd: float, count: int, seed: str) -> _Drawn:
     first = test == "H1"
     spread = {"agent_sd": sd} if first else {"slope_sd": sd}
-    drift = populations.Drift(agents, count, models=_MODELS, **spread)
+    draw = populations.drift(agents, count, models=_MODELS, **spread)
     design = hypotheses.Design(agents)
     drifting = _DRIFTING if first else 0.0
 
     def ps(level: float) -> Floats:
         rng = stream(seed, "power", test, f"{level:g}")
-        drawn = [drift.draw(rng, level, drifting) for _ in range(DRAWS)]
+        drawn = [draw(rng, level, drifting) for _ in range(DRAWS)]
         parts = design.parts(*(np.array(each) for each in zip(*drawn, strict=True)))
         # A run has a Jester and an Archivist or not, whatever is drawn.
         one, other = (own[:, ~np.isnan(own).any(axis=0)] for own in (parts[f"{test}a"], parts[f"{test}b"]))

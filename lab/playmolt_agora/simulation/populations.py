@@ -1,6 +1,6 @@
 """Data as a study of the white room's design would give them, drawn from a population that is known."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 import numpy as np
@@ -49,59 +49,50 @@ def evenly(groups: Sequence[str], spread: float) -> Floats:
     return np.asarray(np.linspace(-spread / 2, spread / 2, len(names))[own])
 
 
-class Rates:
-    """RI* of agents whose models and personas differ by so much; each agent has a deviation of its own (`sd`)."""
+def rates(
+    agents: Sequence[AgentOf], model: float, persona: float, sd: float, turns: int
+) -> Callable[[np.random.Generator], Floats]:
+    """Draws of RI* of agents whose models and personas differ by so much; each agent has its own deviation (`sd`)."""
+    models, personas = [agent.model for agent in agents], [str(agent.persona) for agent in agents]
+    mean = CENTRE + evenly(models, model) + evenly(personas, persona)
 
-    def __init__(self, agents: Sequence[AgentOf], model: float, persona: float, sd: float, turns: int) -> None:
-        models, personas = [agent.model for agent in agents], [str(agent.persona) for agent in agents]
-        self._mean = CENTRE + evenly(models, model) + evenly(personas, persona)
-        self._sd, self._turns = sd, turns
+    def draw(rng: np.random.Generator) -> Floats:
+        rate = np.clip(mean + sd * rng.standard_normal(mean.size), 0.01, 0.99)
+        return np.asarray(rng.binomial(turns, rate) / turns, dtype=np.float64)
 
-    def draw(self, rng: np.random.Generator) -> Floats:
-        rate = np.clip(self._mean + self._sd * rng.standard_normal(self._mean.size), 0.01, 0.99)
-        return np.asarray(rng.binomial(self._turns, rate) / self._turns, dtype=np.float64)
+    return draw
 
 
-class Drift:
-    """Agents' windows: how strict the Archivist begins, how much faster it drifts, how much models differ.
+def drift(
+    agents: Sequence[AgentOf], windows: int, *, models: float, agent_sd: float = AGENT_SD, slope_sd: float = SLOPE_SD
+) -> Callable[[np.random.Generator, float, float], tuple[Floats, Floats]]:
+    """Draws of entropy and excess drift (agents, windows): the Jester is `level` above the Archivist, which drifts by
+    `drifting` more a window.
 
     An agent's entropy is its persona's and model's, a deviation of its own (`agent_sd`), one of its run, and a slope of
     its persona in that run (`slope_sd`). Its excess drift from window 2 on has an independent deviation each window.
     """
+    of_model = evenly([agent.model for agent in agents], 2 * models)
+    runs = sorted({agent.run for agent in agents})
+    groups = sorted({(agent.run, str(agent.persona)) for agent in agents})
+    run = np.array([runs.index(agent.run) for agent in agents])
+    group = np.array([groups.index((agent.run, str(agent.persona))) for agent in agents])
+    jester, archivist = (
+        np.array([agent.persona == name for agent in agents], dtype=np.float64) for name in (JESTER, ARCHIVIST)
+    )
 
-    def __init__(
-        self,
-        agents: Sequence[AgentOf],
-        windows: int,
-        *,
-        models: float,
-        agent_sd: float = AGENT_SD,
-        slope_sd: float = SLOPE_SD,
-    ) -> None:
-        self._windows = windows
-        self._agent_sd, self._slope_sd = agent_sd, slope_sd
-        self._model = evenly([agent.model for agent in agents], 2 * models)
-        runs = sorted({agent.run for agent in agents})
-        groups = sorted({(agent.run, str(agent.persona)) for agent in agents})
-        self._run = np.array([runs.index(agent.run) for agent in agents])
-        self._group = np.array([groups.index((agent.run, str(agent.persona))) for agent in agents])
-        self._runs, self._groups = len(runs), len(groups)
-        self._jester = np.array([agent.persona == JESTER for agent in agents], dtype=np.float64)
-        self._archivist = np.array([agent.persona == ARCHIVIST for agent in agents], dtype=np.float64)
-
-    def draw(self, rng: np.random.Generator, level: float, drifting: float) -> tuple[Floats, Floats]:
-        """Entropy and excess drift (agents, windows): the Jester `level` above the Archivist, which drifts by so much
-        more a window."""
-        agents, windows = self._model.size, self._windows
+    def draw(rng: np.random.Generator, level: float, drifting: float) -> tuple[Floats, Floats]:
         place = np.arange(windows) - (windows - 1) / 2
-        own = self._agent_sd * rng.standard_normal(agents) + RUN_SD * rng.standard_normal(self._runs)[self._run]
-        slope = self._slope_sd * rng.standard_normal(self._groups)[self._group]
-        mean = 0.7 + self._model + level * (self._jester - self._archivist) / 2
+        own = agent_sd * rng.standard_normal(len(agents)) + RUN_SD * rng.standard_normal(len(runs))[run]
+        slope = slope_sd * rng.standard_normal(len(groups))[group]
+        mean = 0.7 + of_model + level * (jester - archivist) / 2
         entropy = (mean + own)[:, None] + slope[:, None] * place
-        excess = drifting * self._archivist[:, None] * np.arange(windows)
-        excess = excess + self._agent_sd * rng.standard_normal((agents, windows))
+        excess = drifting * archivist[:, None] * np.arange(windows)
+        excess = excess + agent_sd * rng.standard_normal((len(agents), windows))
         excess[:, 0] = 0.0
         return entropy, np.asarray(excess)
+
+    return draw
 
 
 def chains(rng: np.random.Generator, agents: int, turns: int, rate: float, correlation: float) -> list[Bools]:

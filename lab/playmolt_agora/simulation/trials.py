@@ -63,10 +63,10 @@ def ritual_rejects(factor: ritual.Group, effect: float, other: float, sd: float)
     agents = white_room()
     exchange = ritual.exchange_of(agents, factor)
     spread = {"model": effect, "persona": effect, ("persona" if factor == "model" else "model"): other}
-    rates = populations.Rates(agents, spread["model"], spread["persona"], sd, PHASE2_TURNS)
+    draw = populations.rates(agents, spread["model"], spread["persona"], sd, PHASE2_TURNS)
 
     def trial(rng: np.random.Generator) -> bool:
-        return _reaches(exchange.test(rates.draw(rng), rng).p)
+        return _reaches(exchange.test(draw(rng), rng).p)
 
     return trial
 
@@ -75,11 +75,11 @@ def hypothesis_rejects(test: str, level: float, drifting: float, models: float, 
     """H1 or H2 or a part of them; `sd` is that of an agent's entropy for H1, of a run's slope for H2."""
     agents = white_room()
     spread = {"agent_sd": sd} if test.startswith("H1") else {"slope_sd": sd}
-    drift = populations.Drift(agents, WINDOWS, models=models, **spread)
+    draw = populations.drift(agents, WINDOWS, models=models, **spread)
     tested = estimators.h1 if test.startswith("H1") else estimators.h2
 
     def trial(rng: np.random.Generator) -> bool:
-        return _reaches(tested(_rows(agents, *drift.draw(rng, level, drifting)), rng)[test].p)
+        return _reaches(tested(_rows(agents, *draw(rng, level, drifting)), rng)[test].p)
 
     return trial
 

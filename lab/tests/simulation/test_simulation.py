@@ -99,9 +99,9 @@ def test_chains_hold_on_as_stated(correlation):
 
 def test_drawn_windows_have_the_effects_that_are_asked_for():
     agents = trials.white_room()
-    drift = populations.Drift(agents, 4, models=0.1)
+    draw = populations.drift(agents, 4, models=0.1)
     rng = np.random.default_rng(1)
-    levels, excesses = np.mean([drift.draw(rng, 0.1, 0.04) for _ in range(600)], axis=0)
+    levels, excesses = np.mean([draw(rng, 0.1, 0.04) for _ in range(600)], axis=0)
     persona = np.array([agent.persona for agent in agents])
     model = np.array([agent.model for agent in agents])
     gap = levels[persona == "jester"].mean() - levels[persona == "archivist"].mean()
