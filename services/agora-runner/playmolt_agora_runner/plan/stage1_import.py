@@ -35,7 +35,7 @@ def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
     if unstorable(text):
         fault("contains NUL or a lone surrogate", code="not_text")
         return tuple(faults)
-    counts: dict[tuple[str, str, str], dict[Action, int]] = {}
+    counts: dict[tuple[str, str, Language], dict[Action, int]] = {}
     first: dict[tuple[str, str, str], int | None] = {}
     try:
         for number, (line, row) in enumerate(_rows(text), 1):
@@ -59,8 +59,8 @@ def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
     if not counts and not faults:
         fault(f"holds no counts; columns are {', '.join(COLUMNS)}")
     runs = (
-        ImportedRun(run=run, model=model, language=language, counts=dict.fromkeys(ACTIONS, 0) | found)
-        for (run, model, language), found in counts.items()
+        ImportedRun(run=run, model=model, language=language, counts=dict.fromkeys(ACTIONS, 0) | acts)
+        for (run, model, language), acts in counts.items()
     )
     return tuple(faults) or Stage1Import(file=name, runs=tuple(runs))
 
