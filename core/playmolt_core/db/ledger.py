@@ -5,8 +5,9 @@
 
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+import asyncpg
 import msgspec
 from typing_extensions import override
 
@@ -140,7 +141,7 @@ def reservation(entries: Sequence[LedgerEntry]) -> list[list[object]]:
     return _columns(rows, 6)
 
 
-def exhausted(entries: Iterable[LedgerEntry], row: Iterable[Any] | None) -> LedgerEntry | None:
+def exhausted(entries: Iterable[LedgerEntry], row: asyncpg.Record | None) -> LedgerEntry | None:
     """The account that a row of `limits.reserve` names, with what it has spent."""
     if row is None:
         return None
