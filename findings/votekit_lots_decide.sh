@@ -24,7 +24,7 @@ VOTES = {"acb": 5, "bca": 3, "cba": 3}
 ballots = RankProfile(ballots=[RankBallot(ranking=[{name} for name in row], weight=weight) for row, weight in VOTES.items()])
 
 
-def winners(election, runs=60):
+def winners(election, runs=24):
     with contextlib.redirect_stdout(io.StringIO()):
         return Counter("".join(*election().get_elected()) for _ in range(runs))
 
