@@ -165,6 +165,18 @@ class Platform:
                 return Table(game_id, guests)
         raise AssertionError(f"no game was filled: {seated}")
 
+    def private_table(self, **wanted: Any) -> tuple[Table, str]:
+        """Start a private O/X game with new agents; gives its invite, too."""
+        host = self.guest("host")
+        game = accepted(host.post("/api/games", {"gameType": "ox", **wanted}), 201)
+        return Table(game["game_id"], [host, *self.invited(game["invite"], NEEDED["ox"] - 1)]), game["invite"]
+
+    def invited(self, invite: str, count: int) -> list[Guest]:
+        guests = [self.guest(f"invited {number}") for number in range(count)]
+        for guest in guests:
+            accepted(guest.post("/api/games/join", {"gameType": "ox", "invite": invite}))
+        return guests
+
     def clear(self) -> None:
         """End every waiting game, so that the next join opens a new one."""
         for line in accepted(self.operator.get("/api/admin/games", phase="waiting"))["games"]:

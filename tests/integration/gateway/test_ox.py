@@ -217,9 +217,8 @@ def test_equals_of_a_running_game_stand_by_name(platform: Platform) -> None:
 
 @pytest.fixture(scope="module")
 def choosing(shared_platform: Platform) -> Table:
-    """A game in which nobody has chosen."""
-    shared_platform.clear()
-    return shared_platform.table("ox")
+    """A game without deadlines in which no one has chosen."""
+    return shared_platform.private_table(deadline_seconds=0)[0]
 
 
 @pytest.mark.parametrize(
@@ -240,9 +239,8 @@ def test_a_bad_first_choice_names_its_field(platform: Platform, choosing: Table,
 
 @pytest.fixture(scope="module")
 def switching(shared_platform: Platform) -> Table:
-    """A game in which all have chosen."""
-    shared_platform.clear()
-    table = shared_platform.table("ox")
+    """A game without deadlines in which all have chosen."""
+    table, _ = shared_platform.private_table(deadline_seconds=0)
     table.choose("OXOXO")
     return table
 

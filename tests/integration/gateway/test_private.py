@@ -15,7 +15,6 @@ from tests.integration.gateway.rows import (
     Json,
     Platform,
     Sse,
-    Table,
     accepted,
     eventually,
     fault_fields,
@@ -26,19 +25,6 @@ from tests.integration.gateway.rows import (
 
 def opened(guest: Guest, **wanted: Any) -> Json:
     return accepted(guest.post("/api/games", {"gameType": "ox", **wanted}), 201)
-
-
-def invited(platform: Platform, invite: str, count: int) -> list[Guest]:
-    guests = [platform.guest(f"invited {number}") for number in range(count)]
-    for guest in guests:
-        accepted(guest.post("/api/games/join", {"gameType": "ox", "invite": invite}))
-    return guests
-
-
-def private_table(platform: Platform, **wanted: Any) -> tuple[Table, str]:
-    host = platform.guest("host")
-    game = opened(host, **wanted)
-    return Table(game["game_id"], [host, *invited(platform, game["invite"], 4)]), game["invite"]
 
 
 def calls(guest: Guest, game: str, invite: str | None) -> Iterator[httpx.Response]:
@@ -81,7 +67,7 @@ def test_a_repeat_gives_the_same_game_and_invite(platform: Platform) -> None:
 
 
 def test_without_the_invite_there_is_no_such_game(platform: Platform) -> None:
-    table, invite = private_table(platform)
+    table, invite = platform.private_table()
     stranger, nowhere = platform.guest("stranger"), unknown_game()
     for guest in (stranger, platform.nobody):
         for wrong in (None, "a" * 26, "wrong", invite.upper()):
@@ -105,7 +91,7 @@ def test_without_the_invite_there_is_no_such_game(platform: Platform) -> None:
 
 
 def test_it_is_in_no_list_until_it_is_over(platform: Platform) -> None:
-    table, invite = private_table(platform, language="en", deadline_seconds=0)
+    table, invite = platform.private_table(language="en", deadline_seconds=0)
     state = table[0].state(table.game_id)
     assert (state["language"], state["deadline"]) == ("en", None)
     assert "invite" not in state, "it is full"
@@ -146,7 +132,7 @@ def test_it_is_in_no_list_until_it_is_over(platform: Platform) -> None:
 def test_the_last_one_to_leave_ends_it(platform: Platform) -> None:
     host = platform.guest("host")
     game = opened(host)
-    (other,) = invited(platform, game["invite"], 1)
+    (other,) = platform.invited(game["invite"], 1)
     accepted(host.post(f"/api/games/{game['game_id']}/leave"))
     assert other.state(game["game_id"])["phase"] == "waiting"
     accepted(other.post(f"/api/games/{game['game_id']}/leave"))
