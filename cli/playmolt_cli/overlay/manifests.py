@@ -98,7 +98,7 @@ _MODELS: Final[Mapping[str, str]] = {
             name: models
 """,
     "models": """\
-    # Your own model servers, in namespaces with the label, and external ones (also the chain's node).
+    # Your own model servers, in namespaces with this label, and external servers, including the chain's node.
     - to:
         - namespaceSelector:
             matchLabels:
