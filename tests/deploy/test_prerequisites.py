@@ -69,9 +69,9 @@ def test_what_is_missing_is_said_in_one_line(machine: str, said: str, tmp_path: 
 
 
 def test_a_python_that_is_not_there_is_named(tmp_path: Path) -> None:
-    refused = _setup(tmp_path, "python3-of-nobody")
+    refused = _setup(tmp_path, "python3-missing")
     assert refused.returncode != 0
-    assert refused.stderr.splitlines()[0] == "setup: python3-of-nobody not found; install Python 3.11 to 3.14"
+    assert refused.stderr.splitlines()[0] == "setup: python3-missing not found; install Python 3.11 to 3.14"
 
 
 def test_this_machine_is_taken() -> None:

@@ -188,7 +188,7 @@ async def test_a_watch_that_is_given_up_while_it_opens_leaves_nothing_behind(nat
         await until(lambda: not bus._watches._openings)
         assert not bus._watches._subjects
         assert bus._connection.stats["reconnects"] == 0
-        await bus.publish("spectate.nobody", b"")
+        await bus.publish("spectate.anonymous", b"")
         watch = await bus.watch("ox", GAME)
         await bus.publish(spectate("ox", GAME), b"one")
         assert await watch.next(60) == b"one"

@@ -146,11 +146,11 @@ class Platform:
         self.http = http
         self.gateway = stack.run.gateway
         self.spectator = stack.run.spectator
-        self.nobody = Guest(http)
+        self.anonymous = Guest(http)
         self.operator = Guest(http, OPERATOR_KEY)
 
     def guest(self, name: str = "a guest") -> Guest:
-        made = accepted(self.nobody.post("/api/agents", {"name": name}), 201)
+        made = accepted(self.anonymous.post("/api/agents", {"name": name}), 201)
         return Guest(self.http, made["api_key"], made["id"], made["name"])
 
     def table(self, game: Game) -> Table:
@@ -183,18 +183,18 @@ class Platform:
             accepted(self.operator.post(f"/api/admin/games/{line['game_id']}/end", {"reason": "cleared"}))
 
     def events(self, game_id: str) -> list[Json]:
-        events: list[Json] = accepted(self.nobody.get(f"/api/games/{game_id}/events", limit=1000))["events"]
+        events: list[Json] = accepted(self.anonymous.get(f"/api/games/{game_id}/events", limit=1000))["events"]
         return events
 
     def records(self, game_id: str, guest: Guest | None = None) -> list[Json]:
-        answer = (guest or self.nobody).get(f"/api/games/{game_id}/log")
+        answer = (guest or self.anonymous).get(f"/api/games/{game_id}/log")
         assert answer.status_code == 200, answer.text
         assert answer.headers["content-type"] == "application/x-ndjson"
         return [json.loads(line) for line in answer.text.splitlines()]
 
     def raw_events(self, game_id: str) -> list[str]:
         """The public events, byte for byte as in the answer."""
-        text = self.nobody.get(f"/api/games/{game_id}/events", limit=1000).text
+        text = self.anonymous.get(f"/api/games/{game_id}/events", limit=1000).text
         decoder, place, found = json.JSONDecoder(), text.index("[") + 1, []
         while text[place] != "]":
             end = decoder.raw_decode(text, place)[1]

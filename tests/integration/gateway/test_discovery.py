@@ -8,7 +8,7 @@ from tests.integration.gateway.rows import Platform, Table, accepted, eventually
 
 
 def _entries(platform: Platform, path: str) -> dict[str, Any]:
-    answer = platform.nobody.get(path)
+    answer = platform.anonymous.get(path)
     assert answer.status_code == 200, answer.text
     read = feedparser.parse(answer.content)
     assert not read.bozo
@@ -26,21 +26,21 @@ def test_a_private_game_is_in_feeds_and_sitemap_after_its_end_alone(platform: Pl
     feeds = ("/feeds/games.atom", f"/feeds/agents/{host.id}.atom")
     table.ox("OOXOX")
     assert all(game not in _entries(platform, path) for path in feeds)
-    assert game not in platform.nobody.get("/sitemap.xml").text
+    assert game not in platform.anonymous.get("/sitemap.xml").text
     table.ox("OOXOX", "OOXOX", "OOXOX", "OOXOX")
     for path in feeds:
         entry = eventually(lambda path=path: _entries(platform, path).get(game), f"{game} in {path}")
         assert entry.id == f"urn:uuid:{game.removeprefix('ox-')}"
         assert entry.summary
-    eventually(lambda: f"/watch/{game}</loc>" in platform.nobody.get("/sitemap.xml").text, "in the sitemap")
-    ended = accepted(platform.nobody.get(f"/api/agents/{host.id}"))["recent"][0]["ended_at"]
+    eventually(lambda: f"/watch/{game}</loc>" in platform.anonymous.get("/sitemap.xml").text, "in the sitemap")
+    ended = accepted(platform.anonymous.get(f"/api/agents/{host.id}"))["recent"][0]["ended_at"]
     assert _entries(platform, feeds[0])[game].updated == ended.partition(".")[0] + "Z"
-    assert platform.nobody.get(f"/watch/{game}").status_code == 200
+    assert platform.anonymous.get(f"/watch/{game}").status_code == 200
 
 
 def test_leaderboards_over_all_games_are_answered_before_any_score(platform: Platform) -> None:
     for by in ("overall", "model"):
-        page = accepted(platform.nobody.get("/api/leaderboard", by=by))
+        page = accepted(platform.anonymous.get("/api/leaderboard", by=by))
         assert list(page) == ["leaderboard", "next_cursor", "as_of", "unconnected"]
 
 

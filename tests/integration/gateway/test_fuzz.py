@@ -64,7 +64,7 @@ def any_object(chance: random.Random) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def contract(shared_platform: Platform) -> Contract:
-    return Contract(accepted(shared_platform.nobody.get("/openapi.json")))
+    return Contract(accepted(shared_platform.anonymous.get("/openapi.json")))
 
 
 class Stage:
@@ -81,7 +81,7 @@ class Stage:
             self.ended.game_id, self.running.game_id, self.trial.game_id, waiting.join("trial"), unknown_game(), "nope",
         ]  # fmt: skip
         self.guests = [
-            self.ended[0], self.running[0], self.trial[0], waiting, platform.nobody, platform.operator,
+            self.ended[0], self.running[0], self.trial[0], waiting, platform.anonymous, platform.operator,
             Guest(platform.http, "pm_wrong"),
         ]  # fmt: skip
 
@@ -114,7 +114,7 @@ def test_no_input_breaks_a_route(platform: Platform, contract: Contract, stage: 
             continue
         guest = chance.choice(stage.guests)
         if template == "/api/agents/me/keys" or (template.endswith("/end") and chance.random() < 0.9):
-            guest = platform.nobody
+            guest = platform.anonymous
         path = stage.path(template, chance)
         if query := query_of(operation, chance):
             path += f"?{query}"
@@ -129,7 +129,7 @@ def test_good_answers_fit_the_document(platform: Platform, contract: Contract, s
     assert (
         player.ask("PUT", "/api/agents/me/callback", content=b'{"url":"http://127.0.0.1:9/turns"}').status_code == 200
     )
-    owner = Guest(platform.http, accepted(platform.nobody.post("/api/owners", {"name": "Ada"}), 201)["owner_key"])
+    owner = Guest(platform.http, accepted(platform.anonymous.post("/api/owners", {"name": "Ada"}), 201)["owner_key"])
     webhook = owner.ask("PUT", "/api/owners/me/webhook", content=b'{"url":"http://127.0.0.1:9/","events":["turn"]}')
     assert webhook.status_code == 200
     seen = set()

@@ -35,10 +35,10 @@ def choice(letter: str = "O") -> dict[str, str]:
 
 
 def test_registering_gives_id_name_and_key_once(platform: Platform) -> None:
-    made = accepted(platform.nobody.post("/api/agents", {"name": "Ada"}), 201)
+    made = accepted(platform.anonymous.post("/api/agents", {"name": "Ada"}), 201)
     assert list(made) == ["id", "handle", "name", "kind", "version", "about", "model", "api_key"]
     assert AGENT_ID.fullmatch(made["id"])
-    again = accepted(platform.nobody.post("/api/agents", {"name": "Ada"}), 201)
+    again = accepted(platform.anonymous.post("/api/agents", {"name": "Ada"}), 201)
     assert again["id"] != made["id"]
     assert again["api_key"] != made["api_key"]
 
@@ -70,7 +70,7 @@ def test_a_name_is_kept_as_it_is(platform: Platform, name: str) -> None:
     ],
 )
 def test_a_bad_name_is_refused_with_its_field(platform: Platform, name: object) -> None:
-    assert fault_fields(refused(platform.nobody.post("/api/agents", {"name": name}), 400, "invalid_request")) == {
+    assert fault_fields(refused(platform.anonymous.post("/api/agents", {"name": name}), 400, "invalid_request")) == {
         "name"
     }
 
@@ -106,7 +106,7 @@ def test_points_reach_me_and_the_leaderboard(platform: Platform) -> None:
     assert (me["points"], me["points_by_type"], me["games"]) == (200, {"trial": 0, "ox": 200}, {"trial": 0, "ox": 1})
     seen, cursor = [], None
     while True:
-        page = accepted(platform.nobody.get("/api/leaderboard", limit=3, **({"cursor": cursor} if cursor else {})))
+        page = accepted(platform.anonymous.get("/api/leaderboard", limit=3, **({"cursor": cursor} if cursor else {})))
         assert list(page) == ["leaderboard", "next_cursor"]
         assert len(page["leaderboard"]) <= 3
         seen += page["leaderboard"]
@@ -120,9 +120,9 @@ def test_points_reach_me_and_the_leaderboard(platform: Platform) -> None:
     assert [line["points"] for line in seen] == sorted((line["points"] for line in seen), reverse=True)
     own = next(line for line in seen if line["id"] == table[4].id)
     assert (own["points"], own["games"]) == (200, 1)
-    of_type = accepted(platform.nobody.get("/api/leaderboard", gameType="ox", limit=1000))["leaderboard"]
+    of_type = accepted(platform.anonymous.get("/api/leaderboard", gameType="ox", limit=1000))["leaderboard"]
     assert next(line for line in of_type if line["id"] == table[4].id)["points"] == 200
-    trials = accepted(platform.nobody.get("/api/leaderboard", gameType="trial", limit=1000))["leaderboard"]
+    trials = accepted(platform.anonymous.get("/api/leaderboard", gameType="trial", limit=1000))["leaderboard"]
     assert table[4].id not in {line["id"] for line in trials}
     assert sorted(accepted(guest.get("/api/agents/me"))["points"] for guest in table) == [55, 55, 55, 55, 200]
 
@@ -133,7 +133,7 @@ def test_points_reach_me_and_the_leaderboard(platform: Platform) -> None:
 @pytest.mark.parametrize("sent", ["Bearer nonsense", "Bearer", "", "Basic abc", "Bearer pm_" + "x" * 43])
 @pytest.mark.parametrize("path", ["/api/games", "/api/agents/me", "/api/leaderboard", "/api/admin/games"])
 def test_a_key_that_is_sent_must_be_valid(platform: Platform, path: str, sent: str) -> None:
-    answer = platform.nobody.get(path, headers={"Authorization": sent})
+    answer = platform.anonymous.get(path, headers={"Authorization": sent})
     refused(answer, 401, "unauthorized")
     assert answer.headers["www-authenticate"] == "Bearer"
 
@@ -141,10 +141,10 @@ def test_a_key_that_is_sent_must_be_valid(platform: Platform, path: str, sent: s
 def test_who_may_call_what(platform: Platform) -> None:
     guest, waiting = platform.guest(), platform.guest().join("ox")
     for path in ("/api/agents/me", "/api/agents/me/turn", "/api/admin/games", "/api/admin/agents"):
-        refused(platform.nobody.get(path), 401, "unauthorized")
-    refused(platform.nobody.post("/api/games/join", {"gameType": "ox"}), 401, "unauthorized")
-    refused(platform.nobody.post(f"/api/games/{waiting}/leave"), 401, "unauthorized")
-    refused(platform.nobody.post(f"/api/games/{waiting}/actions", choice()), 401, "unauthorized")
+        refused(platform.anonymous.get(path), 401, "unauthorized")
+    refused(platform.anonymous.post("/api/games/join", {"gameType": "ox"}), 401, "unauthorized")
+    refused(platform.anonymous.post(f"/api/games/{waiting}/leave"), 401, "unauthorized")
+    refused(platform.anonymous.post(f"/api/games/{waiting}/actions", choice()), 401, "unauthorized")
     refused(guest.post(f"/api/games/{waiting}/actions", choice()), 403, "not_a_participant")
     refused(guest.post(f"/api/games/{waiting}/leave"), 403, "not_a_participant")
     for path in ("games", f"games/{waiting}", "agents", "lag", "log"):
@@ -176,7 +176,7 @@ def test_a_body_of_another_shape_is_refused(platform: Platform, body: object) ->
 
 
 def test_an_unknown_field_is_named(platform: Platform) -> None:
-    problem = refused(platform.nobody.post("/api/agents", {"name": "a", "color": "red"}), 400, "invalid_request")
+    problem = refused(platform.anonymous.post("/api/agents", {"name": "a", "color": "red"}), 400, "invalid_request")
     assert fault_fields(problem) == {"color"}
 
 
@@ -195,13 +195,13 @@ def test_an_unknown_field_is_named(platform: Platform) -> None:
 )  # fmt: skip
 def test_a_bad_query_value_is_named(platform: Platform, path: str, field: str) -> None:
     game = platform.guest().join("ox")
-    problem = refused(platform.nobody.get(path.replace("{id}", game)), 400, "invalid_request")
+    problem = refused(platform.anonymous.get(path.replace("{id}", game)), 400, "invalid_request")
     assert fault_fields(problem) == {field}
 
 
 def test_a_made_up_cursor_is_refused(platform: Platform) -> None:
     for path in ("/api/games", "/api/leaderboard"):
-        refused(platform.nobody.get(path, cursor="made-up"), 400, "invalid_request")
+        refused(platform.anonymous.get(path, cursor="made-up"), 400, "invalid_request")
     refused(platform.operator.get("/api/admin/agents", cursor="made-up"), 400, "invalid_request")
 
 
@@ -209,7 +209,7 @@ def test_a_body_may_have_64_kib(platform: Platform) -> None:
     table = platform.table("ox")
     path = f"/api/games/{table.game_id}/actions"
     fits = json.dumps(choice()).ljust(65_536).encode()
-    assert platform.nobody.ask("POST", "/api/agents", content=b" " * 65_537).status_code == 413
+    assert platform.anonymous.ask("POST", "/api/agents", content=b" " * 65_537).status_code == 413
     refused(table[0].ask("POST", path, content=fits + b" "), 413, "body_too_large")
     refused(table[0].ask("POST", path, content=iter([fits, b" "])), 413, "body_too_large")
     refused(Guest(platform.http, "wrong").ask("POST", path, content=fits + b" "), 401, "unauthorized")
@@ -228,7 +228,7 @@ def test_a_body_may_have_64_kib(platform: Platform) -> None:
     ],
 )  # fmt: skip
 def test_a_wrong_method_is_told_the_right_one(platform: Platform, method: str, path: str, allow: str) -> None:
-    answer = platform.nobody.ask(method, path.replace("{id}", unknown_game()))
+    answer = platform.anonymous.ask(method, path.replace("{id}", unknown_game()))
     refused(answer, 405, "method_not_allowed")
     assert answer.headers["allow"] == allow
 
@@ -253,7 +253,7 @@ def test_an_id_of_no_game_is_not_found(platform: Platform, game: str) -> None:
 
 def test_a_path_of_nothing_is_not_found(platform: Platform) -> None:
     for path in ("/nothing", "/api/nothing", "/api/games/", "/api/agents/me/nothing", "/skills/chess.md"):
-        refused(platform.nobody.get(path), 404, "not_found")
+        refused(platform.anonymous.get(path), 404, "not_found")
 
 
 # Join, leave, list
@@ -312,7 +312,7 @@ def test_a_started_game_cannot_be_left(platform: Platform) -> None:
 def test_the_list_shows_games_newest_first_in_pages(platform: Platform) -> None:
     waiting = platform.guest().join("trial")
     table = platform.table("ox")
-    page = accepted(platform.nobody.get("/api/games", limit=2))
+    page = accepted(platform.anonymous.get("/api/games", limit=2))
     assert list(page) == ["games", "next_cursor"]
     line = page["games"][0]
     assert list(line) == ["game_id", "gameType", "phase", "round", "seated", "needed", "created_at", "language", "pace"]
@@ -322,17 +322,17 @@ def test_the_list_shows_games_newest_first_in_pages(platform: Platform) -> None:
     seen, cursor = [], page["next_cursor"]
     seen += page["games"]
     while cursor:
-        page = accepted(platform.nobody.get("/api/games", limit=7, cursor=cursor))
+        page = accepted(platform.anonymous.get("/api/games", limit=7, cursor=cursor))
         seen += page["games"]
         cursor = page["next_cursor"]
     assert len({one["game_id"] for one in seen}) == len(seen)
     order = [(one["created_at"], one["game_id"]) for one in seen]
     assert order == sorted(order, reverse=True)
-    everything = accepted(platform.nobody.get("/api/games", limit=1000))
+    everything = accepted(platform.anonymous.get("/api/games", limit=1000))
     # Not the whole rows: games of other tests go on.
     assert [one["game_id"] for one in everything["games"]] == [one["game_id"] for one in seen]
     assert everything["next_cursor"] is None
-    found = accepted(platform.nobody.get("/api/games", gameType="trial", phase="waiting"))["games"]
+    found = accepted(platform.anonymous.get("/api/games", gameType="trial", phase="waiting"))["games"]
     assert [one["game_id"] for one in found] == [waiting]
 
 
@@ -342,7 +342,7 @@ def test_the_list_shows_games_newest_first_in_pages(platform: Platform) -> None:
 def test_the_order_of_an_action_s_checks(platform: Platform) -> None:
     outsider, waiting = platform.guest(), platform.guest()
     game = waiting.join("ox")
-    refused(platform.nobody.ask("POST", f"/api/games/{game}/actions", content=b"{"), 401, "unauthorized")
+    refused(platform.anonymous.ask("POST", f"/api/games/{game}/actions", content=b"{"), 401, "unauthorized")
     refused(outsider.ask("POST", "/api/games/nope/actions", content=b"{"), 400, "invalid_request")
     refused(outsider.act("nope", {}), 404, "not_found")
     refused(outsider.act(game, {"type": "nonsense"}), 403, "not_a_participant")
@@ -468,16 +468,16 @@ def test_a_malformed_key_is_refused(platform: Platform, key: "str | bytes") -> N
 def test_a_long_poll_answers_as_soon_as_something_happens(platform: Platform) -> None:
     table = platform.table("ox")
     version = table[0].state(table.game_id)["version"]
-    assert platform.nobody.state(table.game_id, after=version)["version"] == version
+    assert platform.anonymous.state(table.game_id, after=version)["version"] == version
     before = time.monotonic()
-    assert platform.nobody.state(table.game_id, after=version, wait=1)["version"] == version
+    assert platform.anonymous.state(table.game_id, after=version, wait=1)["version"] == version
     assert 0.9 < time.monotonic() - before < 15
     before = time.monotonic()
-    assert platform.nobody.state(table.game_id, after=version - 1, wait=30)["version"] == version
+    assert platform.anonymous.state(table.game_id, after=version - 1, wait=30)["version"] == version
     assert time.monotonic() - before < 15, "long before the wait is over"
     with ThreadPoolExecutor(2) as pool:
         own = pool.submit(lambda: table[1].state(table.game_id, after=version, wait=999))
-        spectator = pool.submit(lambda: platform.nobody.state(table.game_id, after=version, wait="20.5"))
+        spectator = pool.submit(lambda: platform.anonymous.state(table.game_id, after=version, wait="20.5"))
         time.sleep(0.3)
         before = time.monotonic()
         table.does(table[0], choice())
@@ -518,7 +518,7 @@ def test_events_come_in_pages(platform: Platform) -> None:
     table = platform.table("ox")
     table.choose("OXOXO")
     head = table[0].state(table.game_id)["version"]
-    page = accepted(platform.nobody.get(f"/api/games/{table.game_id}/events"))
+    page = accepted(platform.anonymous.get(f"/api/games/{table.game_id}/events"))
     assert list(page) == ["events", "next_after"]
     assert [event["version"] for event in page["events"]] == list(range(1, head + 1))
     assert page["next_after"] == head
@@ -532,7 +532,7 @@ def test_events_come_in_pages(platform: Platform) -> None:
         seen += part["events"]
     assert seen == page["events"]
     assert part["next_after"] == head
-    beyond = accepted(platform.nobody.get(f"/api/games/{table.game_id}/events", after=head + 7))
+    beyond = accepted(platform.anonymous.get(f"/api/games/{table.game_id}/events", after=head + 7))
     assert beyond == {"events": [], "next_after": head + 7}
 
 
@@ -545,25 +545,25 @@ def test_time_travel(platform: Platform) -> None:
         state = table[0].state(table.game_id, at=at)
         assert state["version"] == at
         assert "self" not in state
-    now = platform.nobody.state(table.game_id)
-    assert platform.nobody.state(table.game_id, at=head) == now | {"seconds_left": None}
-    inside = platform.nobody.state(table.game_id, at=head - 1)
+    now = platform.anonymous.state(table.game_id)
+    assert platform.anonymous.state(table.game_id, at=head) == now | {"seconds_left": None}
+    inside = platform.anonymous.state(table.game_id, at=head - 1)
     assert (inside["phase"], inside["phase_submissions"]) == ("first_choice", {"submitted": 5, "total": 5})
     assert "secret words" not in json.dumps(inside)
     for at in (0, -1, head + 1, 2**53):
-        refused(platform.nobody.get(path, at=at), 404, "not_found")
+        refused(platform.anonymous.get(path, at=at), 404, "not_found")
     refused(table[0].get(path, at=head, seat=table[0].id), 409, "not_finished")
     refused(table[0].get(path, seat=table[0].id), 409, "not_finished")
     table.switch(0)
     table.ox(*["OOOOX"] * 4)
-    seat = platform.nobody.state(table.game_id, at=head - 1, seat=table[1].id)
+    seat = platform.anonymous.state(table.game_id, at=head - 1, seat=table[1].id)
     assert seat["self"]["id"] == table[1].id
     assert seat["self"]["first_choice"] == "X"
     assert seat["reveal"] == []
-    assert platform.nobody.state(table.game_id, seat=table[1].id) == table[1].state(table.game_id)
-    refused(platform.nobody.get(path, at=head, seat=platform.guest().id), 404, "not_found")
-    refused(platform.nobody.get(path, at=0, seat=table[0].id), 404, "not_found")
-    refused(platform.nobody.get(path, at=3, after=1), 400, "invalid_request")
+    assert platform.anonymous.state(table.game_id, seat=table[1].id) == table[1].state(table.game_id)
+    refused(platform.anonymous.get(path, at=head, seat=platform.guest().id), 404, "not_found")
+    refused(platform.anonymous.get(path, at=0, seat=table[0].id), 404, "not_found")
+    refused(platform.anonymous.get(path, at=3, after=1), 400, "invalid_request")
 
 
 # Streams
@@ -603,20 +603,20 @@ def test_a_stream_goes_on_where_it_is_told(platform: Platform) -> None:
     ):  # fmt: skip
         with Sse(platform.http, path + query, **headers) as stream:
             assert list(stream) == list(enumerate(events, 1))[after:]
-    refused(platform.nobody.get(path, headers={"Last-Event-ID": "junk"}), 400, "invalid_request")
-    refused(platform.nobody.get(path, after="-1"), 400, "invalid_request")
-    refused(platform.nobody.get(path, headers={"Authorization": "Bearer wrong"}), 401, "unauthorized")
+    refused(platform.anonymous.get(path, headers={"Last-Event-ID": "junk"}), 400, "invalid_request")
+    refused(platform.anonymous.get(path, after="-1"), 400, "invalid_request")
+    refused(platform.anonymous.get(path, headers={"Authorization": "Bearer wrong"}), 401, "unauthorized")
 
 
 def test_the_log_opens_with_the_end(platform: Platform) -> None:
     table = platform.table("ox")
     path = f"/api/games/{table.game_id}/log"
-    for guest in (table[0], platform.nobody):
+    for guest in (table[0], platform.anonymous):
         refused(guest.get(path), 403, "not_finished")
     running = platform.records(table.game_id, platform.operator)
     assert [record["version"] for record in running] == list(range(1, len(running) + 1))
     accepted(platform.operator.post(f"/api/admin/games/{table.game_id}/end", {"reason": "enough"}))
-    for guest in (table[0], platform.nobody):
+    for guest in (table[0], platform.anonymous):
         assert platform.records(table.game_id, guest)[: len(running)] == running
 
 
@@ -671,7 +671,7 @@ def test_an_ended_game_closes_without_points(platform: Platform) -> None:
     assert table[0].join("trial") != table.game_id
     assert accepted(table[0].get("/api/agents/me/turn"))["over"] is True
     assert table[0].get("/api/agents/me/turn").status_code == 204
-    listed = accepted(platform.nobody.get("/api/games", phase="aborted", gameType="trial"))["games"]
+    listed = accepted(platform.anonymous.get("/api/games", phase="aborted", gameType="trial"))["games"]
     assert table.game_id in {line["game_id"] for line in listed}
 
 
@@ -684,22 +684,22 @@ def test_every_service_tells_its_health(platform: Platform) -> None:
         for url in (ready, ready.replace("readyz", "healthz")):
             assert platform.http.get(url).status_code == 200, url
     for path in ("/readyz", "/readyz?self"):
-        parts = accepted(platform.nobody.get(path))["parts"]
+        parts = accepted(platform.anonymous.get(path))["parts"]
         assert {"nats", "postgres"} <= set(parts)
         assert all(parts.values())
-    metrics = platform.nobody.get("/metrics")
+    metrics = platform.anonymous.get("/metrics")
     assert metrics.headers["content-type"].startswith("text/plain")
     assert "playmolt" in metrics.text
 
 
 def test_the_documents_are_there(platform: Platform) -> None:
-    document = accepted(platform.nobody.get("/openapi.json"))
+    document = accepted(platform.anonymous.get("/openapi.json"))
     assert document["openapi"].startswith("3.1")
-    assert platform.nobody.get("/docs").headers["content-type"].startswith("text/html")
-    llms = platform.nobody.get("/llms.txt").text
+    assert platform.anonymous.get("/docs").headers["content-type"].startswith("text/html")
+    llms = platform.anonymous.get("/llms.txt").text
     assert "/api/games/join" in llms
     for game in ("trial", "ox"):
-        skill = platform.nobody.get(f"/skills/{game}.md")
+        skill = platform.anonymous.get(f"/skills/{game}.md")
         assert skill.headers["content-type"].startswith("text/markdown")
         assert "{{" not in skill.text
         assert "already_submitted" in skill.text
@@ -708,9 +708,11 @@ def test_the_documents_are_there(platform: Platform) -> None:
 def test_no_key_is_shown_twice(platform: Platform) -> None:
     table = platform.table("ox")
     table.ox(*["OOOOX"] * 5)
-    everything = platform.nobody.get(f"/api/games/{table.game_id}/log").text
+    everything = platform.anonymous.get(f"/api/games/{table.game_id}/log").text
     everything += platform.operator.get("/api/admin/agents", limit=1000).text
-    everything += platform.operator.get(f"/api/admin/games/{table.game_id}").text + platform.nobody.get("/metrics").text
+    everything += (
+        platform.operator.get(f"/api/admin/games/{table.game_id}").text + platform.anonymous.get("/metrics").text
+    )
     assert not [guest for guest in table if guest.key and guest.key in everything]
     assert OPERATOR_KEY not in everything
 
@@ -720,4 +722,4 @@ def test_a_restarting_engine_is_invisible_to_a_bot(platform: Platform) -> None:
     game = guest.join("ox")
     platform.stack.kill("ox-engine-1")
     assert guest.state(game)["phase"] == "waiting"
-    eventually(lambda: platform.nobody.get("/readyz").status_code == 200, "not ready again")
+    eventually(lambda: platform.anonymous.get("/readyz").status_code == 200, "not ready again")

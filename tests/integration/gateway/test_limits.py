@@ -38,7 +38,7 @@ def hasty() -> Iterator[Platform]:
 
 def reaches(platform: Platform, game_id: str, phase: str, round_: int) -> Json:
     def there() -> Json | None:
-        state = platform.nobody.state(game_id)
+        state = platform.anonymous.state(game_id)
         return state if (state["phase"], state["round"]) == (phase, round_) else None
 
     found: Json = eventually(there, f"{game_id} does not reach {phase} {round_}")
@@ -93,11 +93,11 @@ def test_an_ox_game_goes_on_without_who_is_missing(hasty: Platform) -> None:
     second = eventually(lambda: opened()[1:], "no second round by the deadlines")[0]
     events = hasty.events(table.game_id)[:second]
     reveal = next(event["version"] for event in events if event["type"] == "reveal")
-    state = accepted(hasty.nobody.get(f"/api/games/{table.game_id}/state", at=reveal))
+    state = accepted(hasty.anonymous.get(f"/api/games/{table.game_id}/state", at=reveal))
     shown = {line["id"]: (line["choice"], line["comment"]) for line in state["reveal"]}
     assert shown[table[0].id] == ("X", "alone")
     assert all(choice in "OX" and comment == "" for agent, (choice, comment) in shown.items() if agent != table[0].id)
-    state = accepted(hasty.nobody.get(f"/api/games/{table.game_id}/state", at=second))
+    state = accepted(hasty.anonymous.get(f"/api/games/{table.game_id}/state", at=second))
     assert (state["phase"], state["round"]) == ("first_choice", 2)
     for line in state["history"][0]["choices"]:
         assert (line["switched"], line["first_choice"]) == (False, line["final_choice"])
@@ -116,7 +116,7 @@ def test_a_game_with_a_dead_bot_ends_within_its_deadlines(hasty: Platform) -> No
     table = hasty.table("ox")
     game, living = table.game_id, list(table)[:4]
     before, ended = time.monotonic(), time.monotonic() + 2 * DEADLINE_SECONDS + 60
-    while (state := hasty.nobody.state(game))["phase"] != "end":
+    while (state := hasty.anonymous.state(game))["phase"] != "end":
         assert time.monotonic() < ended, state
         kind = state["phase"]
         fields = {"use_switch": False} if kind == "switch" else {"choice": "O", "comment": "x"}

@@ -160,7 +160,7 @@ def test_replay_tells_a_game_and_shows_a_moment(platform: Platform, ox: Played) 
     done = platform.command("replay", ox.game_id, "--at", "13", "--json")
     assert done.returncode == 0, done.stderr
     told_by_json = json.loads(done.stdout)
-    assert told_by_json["state"] == platform.nobody.state(ox.game_id, at=13)
+    assert told_by_json["state"] == platform.anonymous.state(ox.game_id, at=13)
     assert told_by_json["events"] == platform.events(ox.game_id)[:13]
     assert told_by_json["verdict"] == "UNVERIFIED"
 
@@ -175,7 +175,7 @@ def test_house_bots_play_to_the_end(platform: Platform) -> None:
     done = platform.command("bots", "ox", "--n", "5", "--json")
     assert done.returncode == 0, done.stderr
     [game] = {seat["game_id"] for seat in json.loads(done.stdout)}
-    assert platform.nobody.state(game)["phase"] == "end"
+    assert platform.anonymous.state(game)["phase"] == "end"
 
 
 # Roles and users

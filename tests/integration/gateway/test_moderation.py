@@ -16,12 +16,12 @@ def ban(platform: Platform, until: str | None = None, note: str = "three reports
 
 
 def owner_of(platform: Platform) -> Guest:
-    made = accepted(platform.nobody.post("/api/owners", {"name": "Ada"}), 201)
+    made = accepted(platform.anonymous.post("/api/owners", {"name": "Ada"}), 201)
     return Guest(platform.http, made["owner_key"], made["id"], "Ada")
 
 
 def seat(platform: Platform, table: Table, guest: Guest) -> Json:
-    seats: list[Json] = platform.nobody.state(table.game_id)["participants"]
+    seats: list[Json] = platform.anonymous.state(table.game_id)["participants"]
     return next(one for one in seats if one["id"] == guest.id)
 
 
@@ -56,7 +56,7 @@ def test_a_banned_seat_is_away_and_no_request_brings_it_back(platform: Platform)
         assert refused(answer, 403, "banned")["until"] is None
     for guest in others:
         guest.does(table.game_id, {"type": "switch", "use_switch": False})
-    state = platform.nobody.state(table.game_id)
+    state = platform.anonymous.state(table.game_id)
     assert state["round"] == 2, "the others do not wait for it"
     assert seat(platform, table, banned)["away"]
     assert "seat_back" not in [event["type"] for event in platform.events(table.game_id)]
@@ -81,7 +81,7 @@ def test_a_waiting_game_loses_a_banned_agent(platform: Platform) -> None:
     guest = platform.guest()
     game = guest.join("trial")
     ban(platform, agent_id=guest.id)
-    assert platform.nobody.state(game)["participants"] == []
+    assert platform.anonymous.state(game)["participants"] == []
 
 
 def test_a_ban_of_an_owner_holds_for_all_its_agents_until_it_ends(platform: Platform) -> None:
@@ -115,7 +115,7 @@ def test_a_ban_of_an_erased_owner_stays_with_its_agents(platform: Platform) -> N
     assert owner.ask("DELETE", "/api/owners/me").status_code == 204
     refused(agent.get("/api/games"), 403, "banned")
     refused(owner.get("/api/owners/me"), 401, "unauthorized")
-    assert accepted(platform.nobody.get(f"/api/agents/{agent.id}"))["owner"] is None
+    assert accepted(platform.anonymous.get(f"/api/agents/{agent.id}"))["owner"] is None
 
 
 @pytest.mark.parametrize("times", [6])
@@ -125,7 +125,7 @@ def test_equal_reports_of_a_speech_are_one_and_its_decision_is_in_the_log(platfo
     speaker.does(table.game_id, {"type": "speak", "text": "an insult"})
     said = next(event for event in platform.events(table.game_id) if event["type"] == "speak")
     body = {"kind": "speech", "game_id": table.game_id, "version": said["version"], "reason": "it insults"}
-    answers = together([lambda: platform.nobody.post("/api/reports", body) for _ in range(times)])
+    answers = together([lambda: platform.anonymous.post("/api/reports", body) for _ in range(times)])
     (report,) = {accepted(answer, 202)["id"] for answer in answers}
     found = accepted(platform.operator.get("/api/admin/reports", state="open"))["reports"]
     row = next(one for one in found if one["id"] == report)
@@ -138,22 +138,24 @@ def test_equal_reports_of_a_speech_are_one_and_its_decision_is_in_the_log(platfo
     assert "insult" not in str(records), "neither reason nor note are in the log"
     (notice,) = accepted(speaker.get("/api/agents/me"))["notices"]
     assert (notice["kind"], notice["game_id"], notice["note"]) == ("speech_hidden", table.game_id, "an insult")
-    refused(platform.nobody.post("/api/reports", body | {"version": said["version"] - 1}), 404, "not_found")
+    refused(platform.anonymous.post("/api/reports", body | {"version": said["version"] - 1}), 404, "not_found")
 
 
 def test_a_name_is_replaced_by_a_report(platform: Platform) -> None:
     guest = platform.guest("a slur")
-    report = accepted(platform.nobody.post("/api/reports", {"kind": "name", "agent_id": guest.id, "reason": "x"}), 202)
+    report = accepted(
+        platform.anonymous.post("/api/reports", {"kind": "name", "agent_id": guest.id, "reason": "x"}), 202
+    )
     path = f"/api/admin/reports/{report['id']}"
     accepted(platform.operator.post(path, {"decision": "rename", "note": "a slur"}))
-    shown = accepted(platform.nobody.get(f"/api/agents/{guest.id}"))
+    shown = accepted(platform.anonymous.get(f"/api/agents/{guest.id}"))
     assert shown["name"] == shown["handle"] == f"agent-{guest.id[-6:]}"
     assert accepted(guest.get("/api/agents/me"))["name"] == shown["name"]
     accepted(platform.operator.post(path, {"decision": "restore", "note": "a mistake"}))
-    assert accepted(platform.nobody.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
+    assert accepted(platform.anonymous.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
     for decision in ("hide", "dismiss", "restore"):
         accepted(platform.operator.post(path, {"decision": decision, "note": "a mistake"}))
-    assert accepted(platform.nobody.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
+    assert accepted(platform.anonymous.get(f"/api/agents/{guest.id}"))["name"] == "a slur"
 
 
 def test_a_game_with_a_banned_seat_is_decided_again_as_it_was(platform: Platform) -> None:
@@ -162,7 +164,7 @@ def test_a_game_with_a_banned_seat_is_decided_again_as_it_was(platform: Platform
     for guest in others:
         guest.does(table.game_id, {"type": "first_choice", "choice": "X", "comment": "no"})
     ban(platform, agent_id=banned.id)
-    assert platform.nobody.state(table.game_id)["phase"] == "switch", "the last submission is its forfeit"
+    assert platform.anonymous.state(table.game_id)["phase"] == "switch", "the last submission is its forfeit"
     checked = platform.command("log", "check", "--redecide", "--json")
     differ = json.loads(checked.stdout)["differ"]
     assert [one for one in differ if one["game_id"] == table.game_id] == []

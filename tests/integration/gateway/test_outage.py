@@ -55,14 +55,14 @@ def test_what_is_answered_while_a_part_stands_still_and_what_returns(
         refused(answer, 503, "unavailable")
         assert int(answer.headers["retry-after"]) >= 1
         assert time.monotonic() - asked < ANSWER_SECONDS
-        eventually(lambda: platform.nobody.get("/readyz").status_code == 503, "still ready")
-        assert platform.nobody.get("/healthz").status_code == 200
+        eventually(lambda: platform.anonymous.get("/readyz").status_code == 503, "still ready")
+        assert platform.anonymous.get("/healthz").status_code == 200
         for feed in (f"{platform.gateway}{address}/stream", f"{platform.spectator}/sse/games/{table.game_id}"):
             with Sse(platform.http, feed) as stream:
                 assert stream.answer.status_code == 200, "an EventSource never comes back after a 503"
         if sound and other:
             accepted(sound[0].act(sound.game_id, ACTIONS[other]))
-    eventually(lambda: platform.nobody.get("/readyz").status_code == 200, "not ready again")
+    eventually(lambda: platform.anonymous.get("/readyz").status_code == 200, "not ready again")
     accepted(table[0].act(table.game_id, ACTIONS[game], idem="kept"))
     assert [event["type"] for event in platform.events(table.game_id)].count(STORED[game]) == 1
     with Sse(platform.http, f"{platform.spectator}/sse/games/{table.game_id}") as stream:
@@ -74,10 +74,10 @@ def test_a_lost_server_means_503_and_no_lost_action(platform: Platform, server: 
     table = platform.table(game)
     address = f"/api/games/{table.game_id}"
     calls: list[Callable[[], httpx.Response]] = [
-        lambda: platform.nobody.get("/readyz"), lambda: table[0].get("/api/agents/me"),
-        lambda: platform.nobody.get("/api/leaderboard"), lambda: platform.nobody.get("/api/games"),
-        lambda: table[1].get(f"{address}/state"), lambda: platform.nobody.get(f"{address}/events"),
-        lambda: platform.nobody.post("/api/agents", {"name": "late"}),
+        lambda: platform.anonymous.get("/readyz"), lambda: table[0].get("/api/agents/me"),
+        lambda: platform.anonymous.get("/api/leaderboard"), lambda: platform.anonymous.get("/api/games"),
+        lambda: table[1].get(f"{address}/state"), lambda: platform.anonymous.get(f"{address}/events"),
+        lambda: platform.anonymous.post("/api/agents", {"name": "late"}),
         lambda: platform.operator.get("/api/admin/agents"),
         lambda: table[2].act(table.game_id, ACTIONS[game], idem="kept"),
     ]  # fmt: skip
@@ -104,7 +104,7 @@ def test_a_lost_server_means_503_and_no_lost_action(platform: Platform, server: 
         for done in hammering:
             done.result()
     assert set().union(*seen) <= {200, 201, 503}, seen
-    eventually(lambda: platform.nobody.get("/readyz").status_code == 200, "not ready again")
+    eventually(lambda: platform.anonymous.get("/readyz").status_code == 200, "not ready again")
     kinds = [event["type"] for event in platform.events(table.game_id)]
     assert kinds.count(STORED[game]) == 1
     accepted(table[0].act(table.game_id, ACTIONS[game]))

@@ -58,7 +58,7 @@ class Somebody(Guest):
 
 
 def agent_from(platform: Platform, address: str, name: str = "a guest", **more: str) -> Guest:
-    answer = platform.nobody.ask(
+    answer = platform.anonymous.ask(
         "POST", "/api/agents", headers={"x-forwarded-for": address}, content=json.dumps({"name": name} | more)
     )
     made = accepted(answer, 201)
@@ -103,7 +103,7 @@ def test_claims_are_events_and_show_on_the_agent(site: Platform) -> None:
     refused(bob.claim(guest), 409, "already_claimed")
     assert accepted(guest.get("/api/agents/me"))["owner"] == {"id": ada.id, "name": "Ada"}
     assert ada.ask("DELETE", f"/api/owners/me/agents/{guest.id}").status_code == 204
-    assert accepted(site.nobody.get(f"/api/agents/{guest.id}"))["owner"] is None
+    assert accepted(site.anonymous.get(f"/api/agents/{guest.id}"))["owner"] is None
     accepted(bob.claim(guest))
     assert ownership(site, guest) == [
         ("agent_claimed", ada.id), ("agent_released", ada.id), ("agent_claimed", bob.id),
@@ -151,24 +151,24 @@ def test_a_seat_shows_its_owner_of_the_time_by_name_until_the_owner_is_erased(si
 
     shown = {"id": ada.id, "name": "Ada"}
     expected = {guest.id: shown if guest is mine else None for guest in guests}
-    for viewer in (mine, guests[1], site.nobody):
+    for viewer in (mine, guests[1], site.anonymous):
         assert owners(viewer.state(game.game_id)["participants"], "id") == expected
     turn = accepted(mine.get("/api/agents/me/turn", wait="5"))
     assert owners(turn["state"]["participants"], "id") == expected
     joined = [event for event in site.events(game.game_id) if event["type"] == "agent_joined"]
     assert [event.get("owner_id") for event in joined] == [ada.id, None, None, None, None]
     game.ox(*["OOXXX"] * 5)
-    assert owners(site.nobody.state(game.game_id)["results"], "agent_id") == expected
+    assert owners(site.anonymous.state(game.game_id)["results"], "agent_id") == expected
     assert start_of(site, game.game_id)["rated"] is True
 
     def listed() -> Json | None:
-        rows = accepted(site.nobody.get("/api/leaderboard"))["leaderboard"]
+        rows = accepted(site.anonymous.get("/api/leaderboard"))["leaderboard"]
         return next((row for row in rows if row["id"] == mine.id), None)
 
     assert eventually(listed, "the agent is on no board")["owner"] == {"id": bob.id, "name": bob.name}
     assert ada.ask("DELETE", "/api/owners/me").status_code == 204
-    assert set(owners(site.nobody.state(game.game_id)["participants"], "id").values()) == {None}
-    assert set(owners(site.nobody.state(game.game_id, at="6")["participants"], "id").values()) == {None}
+    assert set(owners(site.anonymous.state(game.game_id)["participants"], "id").values()) == {None}
+    assert set(owners(site.anonymous.state(game.game_id, at="6")["participants"], "id").values()) == {None}
 
 
 class TestRated:
@@ -179,17 +179,17 @@ class TestRated:
         game = table("ox", [*others, *mine])
         started_with = start_of(site, game.game_id)
         assert (started_with["rated"], started_with["unrated"]) == (False, "one_owner")
-        state = site.nobody.state(game.game_id)
+        state = site.anonymous.state(game.game_id)
         assert (state["rated"], state["unrated"]) == (False, "one_owner")
         game.ox(*["OOXXX"] * 5)
         assert site.events(game.game_id)[-1]["rated"] is False
 
         def recent() -> Json | None:
-            games = accepted(site.nobody.get(f"/api/agents/{others[0].id}"))["recent"]
+            games = accepted(site.anonymous.get(f"/api/agents/{others[0].id}"))["recent"]
             return games[0] if games else None
 
         assert eventually(recent, "the game does not show")["rated"] is False
-        profile = accepted(site.nobody.get(f"/api/agents/{others[0].id}"))
+        profile = accepted(site.anonymous.get(f"/api/agents/{others[0].id}"))
         assert profile["ratings"]["ox"] is None
         assert profile["points"] > 0 or profile["games"]["ox"] == 1, "points count"
         assert site.command("log", "verify").returncode == 0
@@ -201,7 +201,7 @@ class TestRated:
         twins = [agent_from(site, address) for _ in range(2)]
         seated = table(game, [*twins, *strangers(site, NEEDED[game] - 2)])
         assert start_of(site, seated.game_id)["unrated"] == "one_address"
-        assert address not in site.nobody.get(f"/api/games/{seated.game_id}/events").text
+        assert address not in site.anonymous.get(f"/api/games/{seated.game_id}/events").text
 
     def test_an_ipv6_network_is_one_address(self, site: Platform) -> None:
         same = [agent_from(site, f"2001:db8:0:{place}") for place in ("7::1", "7:ffff::2")]
@@ -269,7 +269,7 @@ def test_what_identifies_an_owner_is_shown_to_nobody(site: Platform) -> None:
         f"/api/games/{game.game_id}/log", f"/watch/{game.game_id}", f"/agents/{guest.id}",
         f"/api/games/{game.game_id}/replay.html",
     ]  # fmt: skip
-    for reader in (site.nobody, guest, claimed, Somebody(site, "Bob")):
+    for reader in (site.anonymous, guest, claimed, Somebody(site, "Bob")):
         for path in paths:
             text = reader.ask("GET", path).text
             assert not [one for one in hidden if one and one in text], path
@@ -305,4 +305,4 @@ def test_owners_on_the_command_line(site: Platform) -> None:
     assert site.command("owner", "show", *key).returncode == 2
     assert "Ada" in site.command("owner", "show", "--key", new).stdout
     assert site.command("owner", "erase", "--yes", "--key", new).returncode == 0
-    assert accepted(site.nobody.get(f"/api/agents/{lost['id']}"))["owner"] is None
+    assert accepted(site.anonymous.get(f"/api/agents/{lost['id']}"))["owner"] is None

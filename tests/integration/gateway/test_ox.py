@@ -65,7 +65,7 @@ def test_five_agents_start_a_game(platform: Platform) -> None:
     assert (state["phase"], state["round"], state["allowed_actions"]) == ("first_choice", 1, ["first_choice"])
     assert state["question"]
     assert all(line.keys() - IDENTITY == set(SCORE) for line in state["scoreboard"])
-    spectator = platform.nobody.state(game)
+    spectator = platform.anonymous.state(game)
     assert list(spectator) == [name for name in STATE if name != "self"]
 
 
@@ -191,7 +191,7 @@ def test_the_events_of_a_game(platform: Platform) -> None:
     assert [list(line) for line in by_kind["reveal"]["choices"]] == [["agent_id", "name", "choice", "comment"]] * 5
     assert by_kind["switch_submitted"]["switched"] is True
     assert by_kind["round_result"]["final_distribution"] == {"O": 3, "X": 2}
-    state = platform.nobody.state(table.game_id)
+    state = platform.anonymous.state(table.game_id)
     assert [line | {"owner": None} for line in by_kind["game_end"]["results"]] == state["results"]
     present = {"away": False, "resigned": False}
     assert [line | present for line in by_kind["game_end"]["final_scoreboard"]] == state["scoreboard"]
@@ -264,7 +264,7 @@ def test_comments_of_the_full_length_are_taken(platform: Platform) -> None:
     table.choose("OXOXO", "\U0001f600" * 100)
     for guest in table:
         table.does(guest, {**KEEP, "comment": "\u3000" + "語" * 100 + " "})
-    state = platform.nobody.state(table.game_id)
+    state = platform.anonymous.state(table.game_id)
     assert {line["comment"] for line in state["history"][0]["choices"]} == {"\U0001f600" * 100}
     assert {line["switch_comment"] for line in state["history"][0]["choices"]} == {"語" * 100}
 
@@ -304,7 +304,7 @@ class Onlooker:
         platform.clear()
         guests = [platform.guest(f"twin {number}") for number in range(5)]
         table = Table({guest.join("ox") for guest in guests}.pop(), guests)
-        question = platform.nobody.state(table.game_id)["question"]
+        question = platform.anonymous.state(table.game_id)["question"]
         self.names = {table.game_id: "GAME", question: "QUESTION"} | {
             guest.id: f"AGENT{number}" for number, guest in enumerate(guests)
         }
@@ -320,7 +320,7 @@ class Onlooker:
             if step == 2:
                 self.note("other's answer", table[2].act(table.game_id, choice("X", "another")))
             self.look(table, step)
-        self.read_feeds(feeds, platform.nobody.state(table.game_id)["version"])
+        self.read_feeds(feeds, platform.anonymous.state(table.game_id)["version"])
         return self.seen
 
     def open_feeds(self, table: Table) -> list[tuple[str, "ClientConnection | Sse"]]:
@@ -342,13 +342,13 @@ class Onlooker:
 
     def look(self, table: Table, step: int) -> None:
         game = f"/api/games/{table.game_id}"
-        for guest, who in ((self.platform.nobody, "nobody"), (table[2], "other"), (table[1], "chooser")):
+        for guest, who in ((self.platform.anonymous, "nobody"), (table[2], "other"), (table[1], "chooser")):
             for path in (
                 f"{game}/state", f"{game}/state?after=1&wait=1", f"{game}/state?at=9", f"{game}/events",
                 f"{game}/log", f"{game}/state?at=9&seat={table[0].id}", "/api/games?limit=1&gameType=ox",
             ):  # fmt: skip
                 self.note(f"{step} {who} {path.partition('?')[2]} {path[-8:]}", guest.get(path))
-            if guest is not self.platform.nobody:
+            if guest is not self.platform.anonymous:
                 self.note(f"{step} {who} turn", guest.get("/api/agents/me/turn"))
 
     def note(self, what: str, answer: Any) -> None:

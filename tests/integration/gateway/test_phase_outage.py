@@ -51,7 +51,7 @@ def test_a_deadline_that_passed_while_nobody_could_act_moves_before_anything_is_
     accepted(table[0].act(table.game_id, choice("in time")))
     asked = {guest.id: guest.state(table.game_id)["turn_id"] for guest in table[1:]}
     keep_away(brief, name, PHASE_SECONDS + 1)
-    eventually(lambda: brief.nobody.get("/readyz").status_code == 200, "not ready again")
+    eventually(lambda: brief.anonymous.get("/readyz").status_code == 200, "not ready again")
     eventually(lambda: "phase_extended" in kinds(brief, table), "the phase was not extended")
     for guest in table[1:]:
         accepted(guest.act(table.game_id, {**choice("after the outage"), "turn_id": asked[guest.id]}))

@@ -69,7 +69,7 @@ def test_a_repeat_gives_the_same_game_and_invite(platform: Platform) -> None:
 def test_without_the_invite_there_is_no_such_game(platform: Platform) -> None:
     table, invite = platform.private_table()
     stranger, nowhere = platform.guest("stranger"), unknown_game()
-    for guest in (stranger, platform.nobody):
+    for guest in (stranger, platform.anonymous):
         for wrong in (None, "a" * 26, "wrong", invite.upper()):
             for asked, unknown in zip(calls(guest, table.game_id, wrong), calls(guest, nowhere, wrong), strict=True):
                 refused(asked, 404, "not_found")
@@ -78,7 +78,7 @@ def test_without_the_invite_there_is_no_such_game(platform: Platform) -> None:
         refused(asked, 404, "not_found")
         assert asked.content == unknown.content
     wrong_invite = stranger.post("/api/games/join", {"gameType": "ox", "invite": "a" * 26})
-    assert refused(wrong_invite, 404, "not_found") == platform.nobody.get(f"/api/games/{nowhere}/state").json()
+    assert refused(wrong_invite, 404, "not_found") == platform.anonymous.get(f"/api/games/{nowhere}/state").json()
 
     for path in ("", "?invite=wrong", f"?invite={invite}&invite={invite}"):
         url = f"{platform.spectator}/sse/games/{{}}{path}"
@@ -99,7 +99,7 @@ def test_it_is_in_no_list_until_it_is_over(platform: Platform) -> None:
 
     def lists() -> str:
         paths = ("/api/games?limit=1000", f"/api/games?agent={table[0].id}", f"/api/agents/{table[0].id}", "/metrics")
-        return "".join(platform.nobody.ask("GET", path).text for path in paths)
+        return "".join(platform.anonymous.ask("GET", path).text for path in paths)
 
     assert table.game_id not in lists()
     listed = accepted(platform.operator.get("/api/admin/games", gameType="ox", limit=1000))["games"]
@@ -112,15 +112,15 @@ def test_it_is_in_no_list_until_it_is_over(platform: Platform) -> None:
         table.ox(*["OOOOX"] * 5)
         events = list(feed)
     assert [json.loads(event)["version"] for _, event in events] == list(range(1, len(events) + 1))
-    state = platform.nobody.state(table.game_id)
+    state = platform.anonymous.state(table.game_id)
     assert (state["phase"], state["private"], state["rated"]) == ("end", True, False)
     closing = platform.events(table.game_id)[-1]
     assert (closing["type"], closing["private"], closing["rated"]) == ("game_end", True, False)
     assert sorted(line["points"] for line in state["results"]) == [55, 55, 55, 55, 200]
-    (line,) = accepted(platform.nobody.get("/api/games", agent=table[0].id))["games"]
+    (line,) = accepted(platform.anonymous.get("/api/games", agent=table[0].id))["games"]
     assert (line["game_id"], line["private"], line["language"]) == (table.game_id, True, "en")
     for seat in table:
-        profile = accepted(platform.nobody.get(f"/api/agents/{seat.id}"))
+        profile = accepted(platform.anonymous.get(f"/api/agents/{seat.id}"))
         assert (profile["points"], profile["games"]["ox"], profile["ratings"]["ox"]) == (0, 0, None)
         assert [(game["game_id"], game["rated"]) for game in profile["recent"]] == [(table.game_id, False)]
 
@@ -151,7 +151,7 @@ def test_which_games_want_house_bots_is_the_houses_and_the_operators_to_know(pla
     assert [seat["kind"] for seat in state["participants"]] == ["bot", *["house"] * 4]
     listed = accepted(platform.operator.get("/api/house/games"))["games"]
     assert not {game["game_id"] for game in listed} & others, "not yet, and never"
-    for stranger in (platform.nobody, now):
+    for stranger in (platform.anonymous, now):
         refused(stranger.get("/api/house/games"), 403, "operator_only")
 
 
@@ -194,14 +194,14 @@ def test_public_games_of_another_language_are_other_lobbies(platform: Platform) 
 
 
 def test_people_play_private_games_alone_unless_the_operator_opens_public_ones(platform: Platform) -> None:
-    made = accepted(platform.nobody.post("/api/agents", {"name": "Kim", "kind": "person"}), 201)
+    made = accepted(platform.anonymous.post("/api/agents", {"name": "Kim", "kind": "person"}), 201)
     person = Guest(platform.http, made["api_key"], made["id"], made["name"])
     refused(person.post("/api/games/join", {"gameType": "ox"}), 403, "people_closed")
     cup = {"name": "Cup", "game_type": "ox", "format": "swiss", "min_entrants": 5, "max_entrants": 10}
     tournament = accepted(platform.operator.post("/api/tournaments", cup), 201)["id"]
     refused(person.post(f"/api/tournaments/{tournament}/join", {}), 403, "people_closed")
     refused(person.post("/api/games/join", {"gameType": "ox", "language": "en", "pace": "slow"}), 403, "people_closed")
-    assert accepted(platform.nobody.get("/api/games", agent=person.id))["games"] == []
+    assert accepted(platform.anonymous.get("/api/games", agent=person.id))["games"] == []
 
     host = platform.guest("host")
     game = opened(host)

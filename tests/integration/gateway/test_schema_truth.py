@@ -88,7 +88,7 @@ class Judge:
 
 @pytest.fixture(scope="module")
 def judge(shared_platform: Platform) -> Judge:
-    return Judge(accepted(shared_platform.nobody.get("/openapi.json")))
+    return Judge(accepted(shared_platform.anonymous.get("/openapi.json")))
 
 
 def differs(judge: Judge, schema: Json, body: Any, guest: Guest, method: str, path: str) -> str:
@@ -122,7 +122,7 @@ def test_what_excludes_one_another(platform: Platform, judge: Judge) -> None:
     schema = judge.body("POST", "/api/agents")
     for kind in ("bot", "person"):
         assert not differs(
-            judge, schema, {"name": "a", "model": "m", "kind": kind}, platform.nobody, "POST", "/api/agents"
+            judge, schema, {"name": "a", "model": "m", "kind": kind}, platform.anonymous, "POST", "/api/agents"
         )
     assert judge.allows(schema, {"name": "a", "model": "m", "kind": "house"})
     talk = judge.body("POST", "/api/jury/sessions/{id}/witnesses/{witness_id}/talk")

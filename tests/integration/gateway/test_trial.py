@@ -68,7 +68,7 @@ def test_six_agents_start_a_trial(platform: Platform) -> None:
     assert [seat["id"] for seat in state["participants"]] == [guest.id, *(other.id for other in others)]
     assert list(state["self"]) == ["id", "role", "name", "submitted"]
     assert all(seat.keys() == {"id", "name", *empty} | IDENTITY for seat in state["participants"])
-    spectator = platform.nobody.state(game)
+    spectator = platform.anonymous.state(game)
     assert list(spectator) == [name for name in STATE if name != "self"]
     assert common(spectator) == common(state)
     assert 0 < spectator["seconds_left"] <= state["seconds_left"]
@@ -175,7 +175,7 @@ def test_the_events_of_a_trial(platform: Platform) -> None:
         ("argument", "rebuttal", 3), ("rebuttal", "jury_vote", 3), ("jury_vote", "verdict", 3),
     ]  # fmt: skip
     by_kind = {event["type"]: event for event in events}
-    state = platform.nobody.state(table.game_id)
+    state = platform.anonymous.state(table.game_id)
     assert by_kind["game_created"]["needed"] == 6
     assert by_kind["game_started"]["case"] == state["case"]
     assert all(party.keys() - IDENTITY == {"id", "name", "role"} for party in by_kind["game_started"]["participants"])
@@ -198,7 +198,7 @@ def test_the_events_of_a_trial(platform: Platform) -> None:
 def test_the_verdict_follows_the_votes(platform: Platform, verdicts: tuple[str, ...], verdict: str) -> None:
     table = platform.table("trial")
     table.trial(*verdicts)
-    state = platform.nobody.state(table.game_id)
+    state = platform.anonymous.state(table.game_id)
     assert state["verdict"] == verdict
     by_role = {line["role"]: line for line in state["results"] if line["role"] != "JUROR"}
     assert by_role["PROSECUTOR"]["points"] == (200 if verdict == "GUILTY" else 50)
@@ -235,7 +235,7 @@ def test_texts_are_trimmed_and_counted_in_code_points(platform: Platform) -> Non
     kept = ["\U0001f600" * 200, "a\u2028b", "\u200b", "a  b", "é" * 200, "x\u0301"]
     for guest, text in zip(table, texts, strict=True):
         table.does(guest, {"type": "speak", "text": text})
-    assert [line["text"] for line in platform.nobody.state(table.game_id)["history"]] == kept
+    assert [line["text"] for line in platform.anonymous.state(table.game_id)["history"]] == kept
 
 
 @pytest.mark.parametrize("verdict", ["guilty", "INNOCENT", "", None, 1, True, ["GUILTY"]])

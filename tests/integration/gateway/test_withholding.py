@@ -29,7 +29,9 @@ LISTS = (
 
 def decide(platform: Platform, decision: str, kind: str = "speech", **target: Any) -> str:
     """A report and the operator's decision about it; returns the report."""
-    report = str(accepted(platform.nobody.post("/api/reports", {"kind": kind, "reason": "rude", **target}), 202)["id"])
+    report = str(
+        accepted(platform.anonymous.post("/api/reports", {"kind": kind, "reason": "rude", **target}), 202)["id"]
+    )
     accepted(platform.operator.post(f"/api/admin/reports/{report}", {"decision": decision, "note": "house rule"}))
     return report
 
@@ -52,7 +54,7 @@ def shown(platform: Platform, table: Table, version: int) -> dict[str, bytes]:
     game, agent = table.game_id, table[0].id
     found: dict[str, bytes] = {}
 
-    def take(path: str, caller: Guest = platform.nobody) -> None:
+    def take(path: str, caller: Guest = platform.anonymous) -> None:
         answer = caller.get(path)
         assert answer.status_code == 200, (path, answer.text)
         found[f"{path} {caller.id}"] = answer.content
@@ -60,7 +62,7 @@ def shown(platform: Platform, table: Table, version: int) -> dict[str, bytes]:
     for path in (*PAGES, *PICTURES, *LISTS):
         take(path.format(id=game, agent=agent, v=version))
     # Games of other tests on the same platform go on meanwhile.
-    rows = accepted(platform.nobody.get("/api/games?limit=100"))["games"]
+    rows = accepted(platform.anonymous.get("/api/games?limit=100"))["games"]
     [found["/api/games"]] = [json.dumps(row).encode() for row in rows if row["game_id"] == game]
     for path in ("state", "events?limit=1000", "log", f"state?at={version}", f"state?at={version}&seat={agent}"):
         take(f"/api/games/{game}/{path}")
@@ -119,7 +121,7 @@ def test_a_hidden_speech_is_nowhere_any_more_and_restored_everywhere(platform: P
     assert {path for path in before if MARKER.encode() in before[path]} <= {
         path for path in after if after[path] != before[path]
     }
-    atom = "/feeds/games.atom " + platform.nobody.id
+    atom = "/feeds/games.atom " + platform.anonymous.id
     assert newest(after[atom]) >= newest(before[atom]), "the newest change is the decision"
     assert newest(after[atom]) > ended(platform, game)[:19]
     event = platform.events(game)[version - 1]
@@ -138,7 +140,7 @@ def test_a_hidden_speech_is_nowhere_any_more_and_restored_everywhere(platform: P
     withheld = [json.loads(line) for line in public.read_text(encoding="utf-8").splitlines() if '"withheld"' in line]
     assert [record["version"] for record in withheld if record["stream"] == game] == [version]
     assert json.loads(verified.stdout)["withheld"] == len(withheld)
-    (tmp_path / "log.jsonl").write_bytes(platform.nobody.get(f"/api/games/{game}/log").content)
+    (tmp_path / "log.jsonl").write_bytes(platform.anonymous.get(f"/api/games/{game}/log").content)
     assert platform.command("log", "verify", str(tmp_path / "log.jsonl")).returncode == 0
     assert platform.command("log", "check", str(public)).returncode == 0
     assert WITHHELD in platform.command("replay", game, "--log", str(public)).stdout
@@ -184,7 +186,7 @@ def test_a_hidden_comment_is_withheld_where_it_was_made_and_where_it_was_reveale
     assert WITHHELD in json.dumps(author.state(game)), "the author, too"
     assert platform.command("log", "verify").returncode == 0
     restore(platform, report)
-    assert BESIDE in json.dumps(platform.nobody.state(game))
+    assert BESIDE in json.dumps(platform.anonymous.state(game))
     assert not [record for record in platform.records(game) if "withheld" in record]
 
 
@@ -249,9 +251,9 @@ def test_a_renamed_agent_has_its_name_nowhere(platform: Platform, tmp_path: Path
     table, speaker = played(platform, "words")
     game, name = table.game_id, speaker.name
     before = shown(platform, table, 9)
-    handle = next(seat["handle"] for seat in platform.nobody.state(game)["participants"] if seat["id"] == speaker.id)
+    handle = next(seat["handle"] for seat in platform.anonymous.state(game)["participants"] if seat["id"] == speaker.id)
     decide(platform, "rename", kind="name", agent_id=speaker.id)
-    seat = next(seat for seat in platform.nobody.state(game)["participants"] if seat["id"] == speaker.id)
+    seat = next(seat for seat in platform.anonymous.state(game)["participants"] if seat["id"] == speaker.id)
     assert re.fullmatch(r"agent-[0-9a-f]{6,}", seat["name"])
     assert seat["handle"] == seat["name"]
     after = shown(platform, table, 9)
@@ -263,7 +265,7 @@ def test_a_renamed_agent_has_its_name_nowhere(platform: Platform, tmp_path: Path
     assert platform.command("log", "verify", str(public)).returncode == 0
     assert platform.command("log", "verify").returncode == 0
     report = decide(platform, "hide", kind="name", agent_id=speaker.id)
-    seat = next(seat for seat in platform.nobody.state(game)["participants"] if seat["id"] == speaker.id)
+    seat = next(seat for seat in platform.anonymous.state(game)["participants"] if seat["id"] == speaker.id)
     assert seat["name"] == WITHHELD
     restore(platform, report)
     assert differing(before, shown(platform, table, 9)) == set()

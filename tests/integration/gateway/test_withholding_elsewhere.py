@@ -44,7 +44,7 @@ NAME = "Zwischenzug Cup"
 def read(platform: Platform, paths: Sequence[str], caller: Guest | None = None) -> dict[str, bytes]:
     found = {}
     for path in paths:
-        answer = (caller or platform.nobody).get(path)
+        answer = (caller or platform.anonymous).get(path)
         assert answer.status_code == 200, (path, answer.text)
         found[path] = answer.content
     return found
@@ -59,14 +59,14 @@ def of_tournament(platform: Platform, cup: str) -> dict[str, bytes]:
     """Everything that anybody can read about a tournament."""
     paths = (f"/tournaments/{cup}", f"/api/tournaments/{cup}", "/feeds/tournaments.atom", "/tournaments")
     found = read(platform, paths)
-    rows = accepted(platform.nobody.get("/api/tournaments?limit=100"))["tournaments"]
+    rows = accepted(platform.anonymous.get("/api/tournaments?limit=100"))["tournaments"]
     [found["row"]] = [json.dumps(row).encode() for row in rows if row["id"] == cup]
     for base in (f"{platform.gateway}/api/tournaments/{cup}/stream", f"{platform.spectator}/sse/games/{cup}"):
         with Sse(platform.http, f"{base}?after=0") as feed:
             said = []
             for version, event in feed:
                 said.append(event)
-                if version == accepted(platform.nobody.get(f"/api/tournaments/{cup}"))["version"]:
+                if version == accepted(platform.anonymous.get(f"/api/tournaments/{cup}"))["version"]:
                     break
             found[base] = "\n".join(said).encode()
     return found
@@ -97,7 +97,7 @@ def test_the_name_of_a_tournament_is_hidden_renamed_and_given_back(platform: Pla
     decide(platform, "rename", kind="name", game_id=cup)
     assert json.loads(of_tournament(platform, cup)["row"])["name"] == f"tournament-{cup[-6:]}"
     missing = {"kind": "name", "game_id": f"{cup[:-4]}0000", "reason": "rude"}
-    refused(platform.nobody.post("/api/reports", missing), 404, "not_found")
+    refused(platform.anonymous.post("/api/reports", missing), 404, "not_found")
 
 
 def test_a_renamed_entrant_has_its_name_nowhere_in_its_tournament(platform: Platform) -> None:
@@ -151,7 +151,7 @@ def test_what_a_model_said_in_a_run_is_hidden(platform: Platform) -> None:
     assert differing(before, shown()) == set()
     silent = next(event for event in platform.events(run) if event["type"] == "epoch_started")["version"]
     nothing = {"kind": "speech", "game_id": run, "version": silent, "reason": "rude"}
-    refused(platform.nobody.post("/api/reports", nothing), 404, "not_found")
+    refused(platform.anonymous.post("/api/reports", nothing), 404, "not_found")
 
 
 class Shared:
@@ -172,7 +172,7 @@ class Shared:
 
     def reported(self, version: int) -> Any:
         body = {"kind": "speech", "game_id": self.session, "version": version, "reason": "rude"}
-        return self.platform.nobody.post("/api/reports", body)
+        return self.platform.anonymous.post("/api/reports", body)
 
     def hidden(self, version: int) -> str:
         report = str(accepted(self.reported(version), 202)["id"])
@@ -232,7 +232,7 @@ def test_a_shared_report_with_a_hidden_text_is_withheld_whole(platform: Platform
     title = re.findall(r"<title>(.*?)</title>", before[shared.path].decode())[0]
     assert holding(after, title) == []
     assert WITHHELD.encode() in after[shared.path]
-    assert platform.nobody.get(shared.picture).status_code == 404
+    assert platform.anonymous.get(shared.picture).status_code == 404
     restore(platform, report)
     assert differing(before, shared.shown()) == set()
     assert shared.owner.ask("DELETE", f"/api/sessions/{shared.session}/share").status_code == 204

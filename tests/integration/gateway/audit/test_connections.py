@@ -119,7 +119,7 @@ def test_at_the_bound_probes_and_operators_get_in(audited: Platform) -> None:
 
 
 def in_flight(audited: Platform) -> int:
-    found = re.search(r"^playmolt_gateway_in_flight (\d+)", audited.nobody.get("/metrics").text, re.MULTILINE)
+    found = re.search(r"^playmolt_gateway_in_flight (\d+)", audited.anonymous.get("/metrics").text, re.MULTILINE)
     assert found
     return int(found[1])
 
@@ -173,6 +173,6 @@ def test_a_key_in_a_trailer_opens_nothing(audited: Platform, path: str) -> None:
 
 
 def test_others_are_served_as_before(audited: Platform) -> None:
-    assert audited.nobody.get("/readyz").status_code == 200
+    assert audited.anonymous.get("/readyz").status_code == 200
     for server in SERVERS:
         os.kill(process(audited, server), 0)

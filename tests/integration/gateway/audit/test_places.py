@@ -18,7 +18,7 @@ LIMITS = [("waits_per_key", 800), ("sessions_per_key", 512), ("waits_per_address
 
 
 def waiting(platform: Platform) -> int:
-    found = OPEN_WAITS.search(platform.nobody.get("/metrics").text)
+    found = OPEN_WAITS.search(platform.anonymous.get("/metrics").text)
     assert found
     return int(found[1])
 
@@ -108,9 +108,9 @@ def test_an_address_registers_so_many_agents(audited: Platform) -> None:
     assert rate
     from_elsewhere = {"X-Forwarded-For": "203.0.113.7"}
     for _ in range(rate[0]):
-        accepted(audited.nobody.ask("POST", "/api/agents", headers=from_elsewhere, content=b'{"name":"many"}'), 201)
+        accepted(audited.anonymous.ask("POST", "/api/agents", headers=from_elsewhere, content=b'{"name":"many"}'), 201)
     refused(
-        audited.nobody.ask("POST", "/api/agents", headers=from_elsewhere, content=b'{"name":"more"}'),
+        audited.anonymous.ask("POST", "/api/agents", headers=from_elsewhere, content=b'{"name":"more"}'),
         429,
         "rate_limited",
     )

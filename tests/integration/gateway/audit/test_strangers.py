@@ -110,6 +110,6 @@ def test_line_separators_of_a_speech_are_escaped_where_readers_split(audited: Pl
     audited.clear()
     table = audited.table("ox")
     table.choose("OOOOX", comment="a\u0085b\u2028c\u2029d")
-    events = audited.nobody.get(f"/api/games/{table.game_id}/events").text
+    events = audited.anonymous.get(f"/api/games/{table.game_id}/events").text
     assert r"a\u0085b\u2028c\u2029d" in events
     assert not {"\u0085", "\u2028", "\u2029"} & set(events)
