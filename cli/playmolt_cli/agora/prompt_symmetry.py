@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 from msgspec.structs import replace
-from playmolt_agora_runner.folder.outline import described, outline
+from playmolt_agora_runner.folder.outline import outline
 from playmolt_agora_runner.folder.symmetry import NO_DIFFERENCE, DeclaredDifference, SymmetryResult
 from playmolt_agora_runner.plan.plan_texts import PackagedDifference, PlanText, knowledge, notions
 from playmolt_agora_runner.turn import prompts, texts
@@ -133,9 +133,10 @@ class _Checker:
 
     def _laid_beside(self, name: str, korean: str, english: str) -> Iterator[str]:
         self.pairs += 1
-        for line, (one, other) in enumerate(zip_longest(outline(korean), outline(english)), 1):
+        laid = zip_longest(outline(korean), outline(english), fillvalue="nothing")
+        for line, (one, other) in enumerate(laid, 1):
             if one != other:
-                yield f"{name}, part {line}: Korean has {described(one)}, English has {described(other)}: {_HINT}"
+                yield f"{name}, part {line}: Korean has {one}, English has {other}: {_HINT}"
                 return
 
     def _languages(self, scene: Scene) -> Iterator[str]:

@@ -14,7 +14,8 @@ from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.text import trimmed
 
 from playmolt_agora_runner.turn import prompts, texts
-from playmolt_agora_runner.turn.reply_parser import declines, decoded, objects
+from playmolt_agora_runner.turn.reply_parser import decoded, objects
+from playmolt_agora_runner.turn.spelling import declines
 
 JudgeCode = Literal["ok", "ok_fenced", "ok_canonicalised", "parse_error", "timeout", "refusal", "cut"]
 """How the reply was read, by the names of the ladder of turns."""

@@ -83,20 +83,19 @@ class _FolderReader:
     def __init__(self, plan: Plan, source: Source) -> None:
         self._plan, self._source = plan, source
         self._rooms = plan.rooms or ()
-        self._worlds: dict[str, WorldFile | None] = {}
-        self._personas: dict[str, OwnPersona | None] = {}
-        self._events: dict[str, EventFile] = {}
         self.names: list[str] = []
-        # What a world's places are depends on the homes of all who start there, in whatever room.
-        for name in dict.fromkeys(str(seat.persona) for each in self._rooms for seat in each.seats if seat.persona):
-            self._persona(name)
+        # The places of a world that can be entered depend on the homes of all who start there, in whatever room.
+        seated = dict.fromkeys(seat.persona for each in self._rooms for seat in each.seats if seat.persona)
+        self._personas = {name: self._persona(name) for name in seated}
+        self._worlds = {name: self._world(name) for name in dict.fromkeys(each.world for each in self._rooms)}
+        listed = dict.fromkeys(name for each in self._rooms for name in each.events)
+        self._events = {name: self._events_of(name) for name in listed}
 
     def room(self, room: RoomPlan, at: str) -> LockedRoom | None:
         """A room with nothing left open; None where something of it is at fault."""
         source, before = self._source, len(self._source.faults)
         source.faults += self._room_faults(room, at)
-        world = self._world(room.world)
-        events = [self._events_of(name) for name in room.events]
+        world, events = self._worlds[room.world], [self._events[name] for name in room.events]
         if world is None:
             return None
         source.faults += self._home_faults(room, at, world.rules.places)
@@ -104,9 +103,9 @@ class _FolderReader:
         if world.rules.own and world_checks.ends_at_once(world.rules.own, sum(seat.count for seat in room.seats)):
             message = "a run would end on its first turn"
             source.faults.append(PlanFault(f"{at}.seats", message, code="world_ends_at_once"))
-        faulty = {fault.file for fault in source.faults}
-        sound = faulty.isdisjoint(f"personas/{seat.persona}.toml" for seat in room.seats)
-        return self._locked(room, world, events) if sound and len(source.faults) == before else None
+        files = {*(f"personas/{seat.persona}.toml" for seat in room.seats), *(each.at.path for each in events)}
+        sound = len(source.faults) == before and not any(fault.file in files for fault in source.faults)
+        return self._locked(room, world, events) if sound else None
 
     def measures(self) -> Iterator[MeasureDeclaration]:
         for name, text in self._texts("measures", ".py", self._plan.measures):
@@ -151,13 +150,12 @@ class _FolderReader:
             if name != "models" or room.mix == "one":
                 yield from twice(f"{at}.{name}", values or ())
 
-    def _persona(self, name: str) -> None:
-        path = f"personas/{name}.toml"
+    def _persona(self, name: str) -> OwnPersona | None:
         if name in personas.PACKAGED:
-            self._taken(path)
-            return
+            self._taken(f"personas/{name}.toml")
+            return None
         languages = self._languages(lambda room: any(seat.persona == name for seat in room.seats))
-        self._personas[name] = personas.read(self._source, name, languages)
+        return personas.read(self._source, name, languages)
 
     def _languages(self, uses: Callable[[RoomPlan], bool]) -> tuple[Language, ...]:
         """The languages of all rooms that use a file: in each of them it needs its text."""
@@ -167,14 +165,12 @@ class _FolderReader:
         if packaged := world_file.PACKAGED.get(name):
             self._taken(f"worlds/{name}.toml")
             return WorldFile(packaged, worlds.preset(packaged), KeyLines("", {}))
-        if name not in self._worlds:
-            languages = self._languages(lambda room: room.world == name)
-            found = world_file.read(self._source, name, languages, self._homes(name))
-            self._worlds[name] = found if found is not None and found.sound else None
-            if found is not None and (own := found.rules.own):
-                self.names += [*own.actions, *own.places]
-                texts.of_world(self._source, own, found.at, languages)
-        return self._worlds[name]
+        before, languages = len(self._source.faults), self._languages(lambda room: room.world == name)
+        found = world_file.read(self._source, name, languages, self._homes(name))
+        if found is not None and (own := found.rules.own):
+            self.names += [*own.actions, *own.places]
+            texts.of_world(self._source, own, found.at, languages)
+        return found if len(self._source.faults) == before else None
 
     def _homes(self, world: str) -> frozenset[str]:
         """Where anybody starts in a world, in any room that is played there."""
@@ -188,10 +184,7 @@ class _FolderReader:
         return found.home if found else None
 
     def _events_of(self, name: str) -> EventFile:
-        if name not in self._events:
-            languages = self._languages(lambda room: name in room.events)
-            self._events[name] = personas.read_events(self._source, name, languages)
-        return self._events[name]
+        return personas.read_events(self._source, name, self._languages(lambda room: name in room.events))
 
     def _taken(self, path: str) -> None:
         if path in self._source.names():

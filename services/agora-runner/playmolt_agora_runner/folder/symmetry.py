@@ -9,21 +9,10 @@ import msgspec
 from playmolt_schemas.agora.plan import PlanFault
 
 from playmolt_agora_runner.folder import toml_file
-from playmolt_agora_runner.folder.outline import Mark, described, merged
+from playmolt_agora_runner.folder.outline import outline
 from playmolt_agora_runner.folder.source import Pair, Source
 
 PATH: Final = "texts/symmetry.toml"
-_SLOT: Final = re.compile(r"\{\w+\}")
-_NUMBER: Final = re.compile(r"(?<![\w{])\d+(?:\.\d+)?%?")
-_MARKED: Final = re.compile(r"`([a-z0-9_]+)`|^\s*[-*•] ([a-z0-9_]+)(?=[ :])|([a-z0-9_]+)(?=[|/])|(?<=[|/])([a-z0-9_]+)")
-"""Names that are set as names: in backquotes, at the head of an item, in a list of names."""
-_KINDS: Final = (
-    ("heading", re.compile(r"(#{1,6}) |\[")),
-    ("item", re.compile(r"\s*[-*•] ")),
-    ("number", re.compile(r"\s*\d+[.)] ")),
-    ("rule", re.compile(r"---+\s*$")),
-    ("row", re.compile(r"\|")),
-)
 
 
 class DeclaredDifference(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -45,7 +34,7 @@ class SymmetryResult(msgspec.Struct, frozen=True):
 NO_DIFFERENCE: Final = SymmetryResult()
 
 
-def compared(source: Source, names: Sequence[str]) -> SymmetryResult:
+def compared(source: Source, names: tuple[str, ...]) -> SymmetryResult:
     """Compare all pairs; `names` are those of actions and places, which both languages have to say.
 
     The source gets the faults.
@@ -56,15 +45,15 @@ def compared(source: Source, names: Sequence[str]) -> SymmetryResult:
     return SymmetryResult(len(source.pairs), declared)
 
 
-def _faults(pair: Pair, declared: Sequence[DeclaredDifference], names: Sequence[str]) -> Iterator[PlanFault]:
+def _faults(pair: Pair, declared: Sequence[DeclaredDifference], names: tuple[str, ...]) -> Iterator[PlanFault]:
     korean, english = pair.ko, pair.en
     for each in declared:
         if each.text in (pair.path, *pair.path.split(" / ")):
             korean, english = korean.replace(each.ko, ""), english.replace(each.en, "")
-    laid = zip_longest(_outline(korean, names), _outline(english, names))
+    laid = zip_longest(outline(korean.strip(), names), outline(english.strip(), names), fillvalue="nothing")
     for part, (one, other) in enumerate(laid, 1):
         if one != other:
-            yield _differing(pair, f"in part {part}: {described(one)} / {described(other)}")
+            yield _differing(pair, f"in part {part}: {one} / {other}")
             return
     # An English text has words that happen to be names; a Korean one that says `harvest` means the action.
     lacking = [name for name in names if _times(name, korean) and not _times(name, english)]
@@ -79,18 +68,3 @@ def _differing(pair: Pair, how: str) -> PlanFault:
 
 def _times(name: str, text: str) -> int:
     return len(re.findall(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])", text))
-
-
-def _outline(text: str, names: Sequence[str]) -> tuple[Mark, ...]:
-    """The kind of each line with what both languages have to have in it."""
-    return merged(Mark(_kind(line), _tokens(line, names)) for line in text.strip().split("\n"))
-
-
-def _kind(line: str) -> str:
-    return "blank" if not line.strip() else next((name for name, mark in _KINDS if mark.match(line)), "prose")
-
-
-def _tokens(line: str, names: Sequence[str]) -> tuple[str, ...]:
-    bare = _SLOT.sub(" ", line)
-    marked = [name for found in _MARKED.findall(bare) for name in found if name in names]
-    return (*_SLOT.findall(line), *_NUMBER.findall(bare), *marked)

@@ -49,25 +49,18 @@ _FORMS: Final = {
     "ranks": "[[ranks]]",
 }
 """How to write what may be written otherwise by mistake."""
-_DOES: Final = {
-    "speak": {"does": "say"},
-    "whisper": {"does": "whisper", "target": "agent"},
-    "move": {"does": "move", "target": "place"},
-}
+_DOES: Final = {"speak": "say", "whisper": "whisper", "move": "move"}
+"""What an action does by its name."""
 _TARGETS: Final = {"whisper": "agent", "move": "place"}
 """The target of what an action does."""
 
 
 class WorldFile(msgspec.Struct, frozen=True):
-    """A world that was read: the packaged one it begins with, and all its rules.
-
-    One that is not `sound` has faults: its rules hold what has none, and nothing can be played there.
-    """
+    """A world as far as it reads: the packaged one it begins with, and all its rules."""
 
     base: PhaseName
     rules: Rules
     at: KeyLines
-    sound: bool = True
 
 
 class _Influence(Strict, frozen=True, kw_only=True):
@@ -113,7 +106,7 @@ def read(source: Source, name: str, languages: Sequence[Language], homes: frozen
     if len(canonical_json(rules)) > WORLD_BYTES:
         message = f"exceeds {WORLD_BYTES} bytes together with the world it extends"
         source.report(at, "", message, "file_too_large")
-    return WorldFile(base or "phase2", rules, at, sound=len(source.faults) == before)
+    return WorldFile(base or "phase2", rules, at)
 
 
 def _layers(source: Source, name: str) -> tuple[PhaseName | None, list[TomlFile]] | None:
@@ -249,8 +242,8 @@ def _filled(name: str, action: Any) -> Any:
     """An action with what its name, and what it does, leave no choice in."""
     if not isinstance(action, Mapping):
         return action
-    filled = {**_DOES.get(name, {}), **action}
-    if filled.get("target", "none") == "none" and (target := _TARGETS.get(str(filled.get("does")))):
+    filled = {"does": _DOES.get(name, "none"), **action}
+    if filled.get("target", "none") == "none" and (target := _TARGETS.get(str(filled["does"]))):
         filled["target"] = target
     return filled
 

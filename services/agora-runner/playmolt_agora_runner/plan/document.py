@@ -1,8 +1,9 @@
-"""A plan's text as plain values: YAML or JSON, decimals kept exact, nothing taken that a reader could misread."""
+"""A plan's text as plain values: YAML or JSON, decimals as written, nothing taken that a reader could misread."""
 
 import json
 from collections.abc import Hashable
 from decimal import Decimal
+from math import isfinite
 from typing import Any, Final
 
 import yaml
@@ -23,12 +24,12 @@ class Unreadable(ValueError):
 
 
 def load(text: str) -> Any:
-    """Read a text into dicts, lists, texts, integers, booleans, None and Decimal. Raises Unreadable.
+    """Read a text into dicts, lists, texts, numbers, booleans and None. Raises Unreadable.
 
     Duplicate keys, anchors and tags are refused: one reader would take the first value, the next the last.
     """
     try:
-        return json.loads(text, parse_float=_number, parse_constant=_constant, object_pairs_hook=_object)
+        return json.loads(text, object_pairs_hook=_object)
     except json.JSONDecodeError:
         return _yaml(text)
     except RecursionError:
@@ -71,7 +72,7 @@ def lines(text: str) -> dict[str, int]:
 
 
 def plain(value: object) -> Any:
-    """Values as a plan may hold them: a float as the decimal it is written as.
+    """Values as a plan may hold them: a float as the decimal it is written as, an integer where it is one, as 3.0 is.
 
     Raises Unreadable for NaN, infinity, and texts with NUL or lone surrogates, which no log can store.
     """
@@ -83,9 +84,10 @@ def plain(value: object) -> Any:
         raise Unreadable("a string contains NUL or a lone surrogate")
     if not isinstance(value, float):
         return value
-    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124 -- NaN alone differs from itself
-        _constant(str(value))
-    return _number(repr(value))
+    if not isfinite(value):
+        raise Unreadable(f"{value} is not a number that a plan may hold")
+    # An integer of many digits is none that a plan means, and writing it out would take the memory.
+    return int(value) if value.is_integer() and abs(value) <= _LARGEST else Decimal(repr(value))
 
 
 def amounts(value: Any) -> Any:
@@ -100,17 +102,6 @@ def amounts(value: Any) -> Any:
 def _amount(name: str, value: Any) -> Any:
     is_whole = isinstance(value, int) and not isinstance(value, bool)
     return str(value) if is_whole and name in _AMOUNTS else value
-
-
-def _number(text: str) -> Decimal | int:
-    """The number of a text with a point or an exponent: exact, and an integer where it is one, as 3.0 is."""
-    number = Decimal(text)
-    # An integer of many digits is none that a plan means, and writing it out would take the memory.
-    return int(number) if abs(number) <= _LARGEST and number == number.to_integral_value() else number
-
-
-def _constant(name: str) -> object:
-    raise Unreadable(f"{name} is not a number that a plan may hold")
 
 
 def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -150,19 +141,8 @@ class _Loader(yaml.SafeLoader):
             key.tag = "tag:yaml.org,2002:str"  # `on`, `null` and `2024` are names as they are written
         return super().construct_mapping(node, deep=deep)
 
-    def exact(self, node: yaml.ScalarNode) -> Decimal | int:
-        text = str(self.construct_scalar(node)).replace("_", "")
-        try:
-            finite = Decimal(text).is_finite()
-        except ArithmeticError:
-            finite = False
-        if not finite:
-            raise yaml.constructor.ConstructorError(None, None, f"{text} is not a plain number", node.start_mark)
-        return _number(text)
-
     def text(self, node: yaml.ScalarNode) -> str:
         return str(self.construct_scalar(node))
 
 
-_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.exact)
 _Loader.add_constructor("tag:yaml.org,2002:timestamp", _Loader.text)

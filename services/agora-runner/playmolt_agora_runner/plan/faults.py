@@ -41,16 +41,6 @@ def _probe_faults(plan: Plan) -> Iterator[PlanFault]:
     for at, probe in enumerate(plan.probes or ()):
         if probe.model not in plans.all_models(plan):
             yield PlanFault(f"probes[{at}].model", f"{probe.model} is not a model of this plan", code="unknown_model")
-        most = probe.prompts * probe.times
-        counted = (
-            ("alone", probe.alone, most),
-            ("beside", probe.beside, most),
-            ("first", probe.first, probe.prompts),
-        )
-        for name, value, limit in counted:
-            if value > limit:
-                message = f"is {value}, more than the {limit} that were counted"
-                yield PlanFault(f"probes[{at}].{name}", message, code="out_of_range")
 
 
 def _phase_faults(plan: Plan, *, rooms_read: bool) -> Iterator[PlanFault]:

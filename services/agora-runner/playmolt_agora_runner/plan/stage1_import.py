@@ -1,7 +1,6 @@
 """A Stage 1 distribution from elsewhere: a file of counts per run, model, language and action (stage1.md)."""
 
 import csv
-from collections.abc import Iterator
 from typing import Final
 
 import msgspec
@@ -11,10 +10,9 @@ from playmolt_schemas.stored.agora.turn import ACTIONS, Action, Language
 from playmolt_schemas.text import unstorable
 
 from playmolt_agora_runner.folder.structs import explained
-from playmolt_agora_runner.plan import document
 
 COLUMNS: Final = ("run", "model", "language", "action", "count")
-"""Of the CSV file, one row for each run, model, language and action; a JSON file is a list of objects of these."""
+"""Of the CSV file, one row for each run, model, language and action."""
 
 
 class _Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -36,23 +34,26 @@ def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
         fault("contains NUL or a lone surrogate", code="not_text")
         return tuple(faults)
     counts: dict[tuple[str, str, Language], dict[Action, int]] = {}
-    first: dict[tuple[str, str, str], int | None] = {}
+    first: dict[tuple[str, str, str], int] = {}
+    # Spreadsheets write a byte order mark, and the first column would not be found.
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    rows = csv.DictReader(lines, strict=True, restkey="a further cell")
     try:
-        for number, (line, row) in enumerate(_rows(text), 1):
+        for number, row in enumerate(rows, 1):
             try:
                 found = msgspec.convert(row, _Row, strict=False)
             except msgspec.ValidationError as error:
                 message, place = explained(error)
-                fault(f"row {number}: {place.removeprefix('.')}{': ' if place else ''}{message}", line)
+                fault(f"row {number}: {place.removeprefix('.')}{': ' if place else ''}{message}", rows.line_num)
                 continue
             named = (found.run, found.model, found.language)
-            first.setdefault(named, line)
+            first.setdefault(named, rows.line_num)
             run = counts.setdefault(named, {})
             if found.action in run:
-                fault(f"row {number}: {found.action} of {found.run} is there already; add the counts up", line)
+                fault(f"row {number}: {found.action} of {found.run} is there already; add the counts up", rows.line_num)
             run[found.action] = found.count
-    except (document.Unreadable, csv.Error) as error:
-        fault(f"is neither CSV nor JSON: {error}", code="unreadable")
+    except csv.Error as error:
+        fault(f"is not valid CSV: {error}", code="unreadable")
     for key, run in counts.items():
         if not any(run.values()):
             fault(empty(*key), first[key])
@@ -68,15 +69,3 @@ def read(name: str, text: str) -> Stage1Import | tuple[PlanFault, ...]:
 def empty(run: str, model: str, language: str) -> str:
     """Why counts of nothing are refused: they would pass for one more run of the test."""
     return f"{run} counts no turn of {model} in {language}: omit runs without turns"
-
-
-def _rows(text: str) -> Iterator[tuple[int | None, object]]:
-    """Each row with its line, which JSON does not say."""
-    text = text.removeprefix("\ufeff")  # spreadsheets write it, and the first column would not be found
-    if text.lstrip().startswith("["):
-        rows = document.load(text)
-        yield from ((None, row) for row in (rows if isinstance(rows, list) else [rows]))
-        return
-    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    reader = csv.DictReader(lines, strict=True, restkey="a further cell")
-    yield from ((reader.line_num, row) for row in reader)

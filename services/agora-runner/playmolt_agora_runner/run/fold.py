@@ -94,7 +94,7 @@ def _opened(_: RunState, event: RunOpened, at: datetime) -> Changes:
     rules = event.rules
     start = rules.energy.start * rules.unit
     known = world.made(rules, event.spec.packaged)
-    influence, rank = known.influence, known.rank_id(known.influence)
+    influence, rank = known.influence, known.ranked(known.influence).id
     return {
         "phase": "running",
         "spec": event.spec,

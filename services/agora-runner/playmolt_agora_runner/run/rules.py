@@ -178,7 +178,7 @@ def _acted(state: RunState, agent: str, reply: commands.TurnReply, parsed: Parse
         record=record,
         value=deed.value,
         heard_by=_heard_by(state, record, row) if deed.success else (),
-        weight=world.of(state).weight(state.agents[agent].influence),
+        weight=world.of(state).ranked(state.agents[agent].influence).speaking_weight,
         # The packaged whisper is known by its own name.
         private=row.does == "whisper" and not row.packaged,
     )

@@ -17,15 +17,6 @@ from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.turn.spelling import NamedAction
 
 T = TypeVar("T")
-ALIASES: Final[tuple[str, ...]] = (
-    "scripted",
-    "scripted-steady",
-    "scripted-trader",
-    "scripted-social",
-    "scripted-drifter",
-    "scripted-wild",
-)
-"""The model aliases of a profile."""
 _HUNGRY: Final = 50
 _FIRST: Final = 2
 """Messages of a request that is the first of its turn."""
@@ -78,6 +69,10 @@ class _Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def _script() -> _Script:
     return msgspec.convert(texts.table("scripted.toml"), _Script)
+
+
+ALIASES: Final = tuple(_script().profiles)
+"""The model aliases, one of each profile."""
 
 
 def cast() -> Cast:

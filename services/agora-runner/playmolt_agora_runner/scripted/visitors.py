@@ -30,8 +30,36 @@ def character(alias: str, scene: Scene) -> Character:
 
 def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
     """An act that can be done, drawn by the profile's weights, in the profile's form."""
-    visitor = _Visitor(residents.profile(alias), scene, turn)
-    return residents.in_form(residents.profile(alias), turn, visitor.reply(), scene.language)
+    profile, words = residents.profile(alias), residents.phrases(scene.language)
+    offers = [each for each in scene.own.offers if each.feasible] if scene.own else []
+    offers = offers or [Offer(name="idle")]
+    offer = residents.weighted(turn, offers, [_weight(profile, each) for each in offers])
+    thoughts = words.social if offer.fn_class == "B" else words.survival if offer.fn_class == "A" else words.plain
+    reply = {
+        "thought": thoughts[turn.draw("thought", len(thoughts))],
+        "action": offer.name,
+        "target": _target(offer, scene, turn),
+        "content": _content(offer, words.words, turn),
+    }
+    return residents.in_form(profile, turn, reply, scene.language)
+
+
+def _weight(profile: residents.Profile, offer: Offer) -> int:
+    """The weight of its name, or of its class."""
+    weights = cast("Mapping[str, int]", profile.weights)
+    names = (offer.name,) if offer.name in weights else _CLASSES.get(offer.fn_class or "")
+    return max(1, sum(weights[name] for name in names) // len(names)) if names else _OUTSIDE
+
+
+def _target(offer: Offer, scene: Scene, turn: ScriptedTurn) -> str | None:
+    drawn, choices = ("target", scene.here) if offer.target == "agent" else ("goal", offer.goals)
+    return choices[turn.draw(drawn, len(choices))] if choices else None
+
+
+def _content(offer: Offer, words: Sequence[str], turn: ScriptedTurn) -> str | None:
+    if offer.amount is not None:
+        return str(offer.amount.min + turn.draw("amount", offer.amount.max - offer.amount.min + 1))
+    return words[turn.draw("words", len(words))] if offer.says else None
 
 
 def answer_aside(alias: str, question: Interview, language: Language, turn: ScriptedTurn) -> Said:
@@ -50,46 +78,3 @@ def _near(alias: str, question: Interview, turn: ScriptedTurn, least: int, most:
     if turn.draw("wavers", 100) >= _WAVERS:
         return leaning
     return min(most, max(least, leaning + (1 if turn.draw("side", 2) else -1)))
-
-
-class _Visitor:
-    def __init__(self, profile: residents.Profile, scene: Scene, turn: ScriptedTurn) -> None:
-        self._profile, self._scene, self._turn, self._draw = profile, scene, turn, turn.draw
-
-    def reply(self) -> dict[str, str | None]:
-        offer = self._offer()
-        words = residents.phrases(self._scene.language)
-        thoughts = words.social if offer.fn_class == "B" else words.survival if offer.fn_class == "A" else words.plain
-        return {
-            "thought": self._one("thought", thoughts),
-            "action": offer.name,
-            "target": self._target(offer),
-            "content": self._content(offer, words.words),
-        }
-
-    def _offer(self) -> Offer:
-        own = self._scene.own
-        offers = [each for each in own.offers if each.feasible] if own else []
-        offers = offers or [Offer(name="idle")]
-        return residents.weighted(self._turn, offers, [self._weight(offer) for offer in offers])
-
-    def _weight(self, offer: Offer) -> int:
-        """The weight of its name, or of its class."""
-        weights = cast("Mapping[str, int]", self._profile.weights)
-        if offer.name in weights:
-            return max(1, weights[offer.name])
-        names = _CLASSES.get(offer.fn_class or "")
-        return max(1, sum(weights[name] for name in names) // len(names)) if names else _OUTSIDE
-
-    def _target(self, offer: Offer) -> str | None:
-        if offer.target == "agent":
-            return self._one("target", self._scene.here) if self._scene.here else None
-        return self._one("goal", offer.goals) if offer.goals else None
-
-    def _content(self, offer: Offer, words: Sequence[str]) -> str | None:
-        if offer.amount is not None:
-            return str(offer.amount.min + self._draw("amount", offer.amount.max - offer.amount.min + 1))
-        return self._one("words", words) if offer.says else None
-
-    def _one(self, name: str, choices: Sequence[str]) -> str:
-        return choices[self._draw(name, len(choices))]

@@ -118,9 +118,9 @@ def ends(question: Interview, language: Language) -> InterviewScale | None:
 def _read(text: str, question: Interview, language: Language, failed: FailedCode | None, *, reask: bool) -> Answer:
     if failed is not None:
         raise Unread(failed)
-    found = find_object(text, lambda key: _means_answer(key, language))
-    named = [pair for pair in found.pairs if pair[0] == _KEY]
-    meant = named or [pair for pair in found.pairs if _means_answer(pair[0], language)]
+    pairs, alone = find_object(text, lambda key: _means_answer(key, language))
+    named = [pair for pair in pairs if pair[0] == _KEY]
+    meant = named or [pair for pair in pairs if _means_answer(pair[0], language)]
     if len(meant) > 1:
         raise Unread("parse_error", "duplicate", key=_KEY)
     if not meant or meant[0][1] is None:
@@ -128,7 +128,7 @@ def _read(text: str, question: Interview, language: Language, failed: FailedCode
     spelt, value = meant[0]
     answer, as_asked = _answer(value, question, language)
     canonical = not as_asked or spelt != _KEY
-    code: AnswerCode = "ok_canonicalised" if canonical else "ok" if found.alone else "ok_fenced"
+    code: AnswerCode = "ok_canonicalised" if canonical else "ok" if alone else "ok_fenced"
     return msgspec.structs.replace(answer, code="reasked" if reask else code)
 
 

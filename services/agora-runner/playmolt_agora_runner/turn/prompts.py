@@ -5,7 +5,7 @@ pass, so that no value is ever read as a template. What agents wrote is a single
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
@@ -44,17 +44,11 @@ SLOTS: Final = (
 )  # fmt: skip
 """Those of a shell or template of a plan's folder."""
 
-_WRITTEN: Final = frozenset((
-    "persona_prompt", "rank", "rank_bonus_prompt", "support_context", "inequality_commentary", "goal", "energy_status",
-    "survival_sections", "reminder_section", "recent_events", "historical_summary", "billboard_content", "agents_here",
-    "available_actions",
-))  # fmt: skip
-"""Slots of packaged templates that have a method of this name; the others are values of a scene."""
 _FIELDS: Final = {
     "agent_id": "agent", "location": "place", "epoch": "turn", "agent_count": "residents", "alive_count": "residents",
     "agents": "residents_start", "gini_display": "gini",
 }  # fmt: skip
-"""Slot → the field of the scene, unless that has its name."""
+"""Slot of a packaged template → the field of the scene, unless that has its name or a method writes it."""
 Slots = Mapping[str, object]
 
 
@@ -116,24 +110,12 @@ def _one_line(text: str) -> str:
 
 def fill(template: str, slots: Slots) -> str:
     """Fill the slots of a template in one pass; KeyError for a slot that nothing fills."""
-    return _filled(template, slots.__getitem__)
-
-
-def _filled(template: str, value: Callable[[str], object]) -> str:
-    parts = list(_parts(template))
-    parts[1::2] = [str(value(name)) for name in parts[1::2]]
-    return "".join(parts)
-
-
-@lru_cache(maxsize=1024)
-def _parts(template: str) -> tuple[str, ...]:
-    """Text and names of slots by turns."""
-    return tuple(_SLOT.split(template))
+    return _SLOT.sub(lambda slot: str(slots[slot[1]]), template)
 
 
 def filled(text: str, slots: Slots) -> str:
     """Fill the slots of a text in one pass; other braces stay."""
-    return _filled(text, lambda name: slots.get(name, f"{{{name}}}"))
+    return _SLOT.sub(lambda slot: str(slots.get(slot[1], slot[0])), text)
 
 
 @cache
@@ -165,7 +147,7 @@ class _Writer:
         template = template if aside is None else without_request(template)
         if own is None and self._without_context():
             template = _CONTEXT.sub("", template, count=1)
-        text = filled(template, self._room_slots(own)) if own else _filled(template, self._slot)
+        text = filled(template, self._room_slots(own)) if own else _SLOT.sub(self._slot, template)
         return text if aside is None else f"{text}{_RULE}{aside}"
 
     def _room_slots(self, own: OwnScene) -> Slots:
@@ -197,9 +179,10 @@ class _Writer:
         scene = self._scene
         return (scene.phase, scene.language, self._rules["stage1_asymmetry"]) == ("stage1", "ko", "original")
 
-    def _slot(self, name: str) -> object:
-        """A slot of a packaged template: what a method writes, or a value of the scene."""
-        return getattr(self, name)() if name in _WRITTEN else getattr(self._scene, _FIELDS.get(name, name))
+    def _slot(self, slot: re.Match[str]) -> str:
+        """A slot of a packaged template: what the method of its name writes, or a value of the scene."""
+        written = getattr(self, slot[1], None)
+        return str(written() if written else getattr(self._scene, _FIELDS.get(slot[1], slot[1])))
 
     def persona_prompt(self) -> str:
         scene = self._scene

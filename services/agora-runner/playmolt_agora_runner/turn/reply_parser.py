@@ -7,19 +7,19 @@ guessed.
 """
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
 from playmolt_core.llm.openai.storing import storable
 from playmolt_core.llm.port import REPLY_BYTES
-from playmolt_schemas.stored.agora.turn import ACTIONS, Language, ParseCode
+from playmolt_schemas.stored.agora.turn import SKILLS, Language, ParseCode
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora_runner.turn import prompts, texts
+from playmolt_agora_runner.turn import prompts, spelling, texts
 from playmolt_agora_runner.turn.scene import Scene
-from playmolt_agora_runner.turn.spelling import AIMED, NamedAction, action_in, spelling, target_in
+from playmolt_agora_runner.turn.spelling import NamedAction
 
 
 class Parsed(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,15 +71,8 @@ class Unread(Exception):
         self.slots = slots
 
 
-class _Pairs(list[tuple[str, Any]]):
-    """An object as pairs, since a key may occur twice."""
-
-
-class FoundObject(msgspec.Struct, frozen=True):
-    """The object of a reply as pairs, since a key may occur twice; numbers are texts. `alone`: without text around."""
-
-    pairs: Sequence[tuple[str, Any]]
-    alone: bool
+class Pairs(list[tuple[str, Any]]):
+    """An object as pairs, since a key may occur twice; numbers are texts."""
 
 
 HasKey = Callable[[str], bool]
@@ -118,46 +111,46 @@ def reply_schema(scene: Scene) -> dict[str, object]:
 def _parsed(text: str, scene: Scene, failed: FailedCode | None, *, reask: bool) -> Parsed:
     if failed is not None:
         raise Unread(failed)
-    found = find_object(text[:REPLY_BYTES], lambda key: spelling().key(key) == "action")
-    fields, respelt = _fields(found.pairs)
+    pairs, alone = find_object(text[:REPLY_BYTES], lambda key: spelling.key(key) == "action")
+    fields, respelt = _fields(pairs)
     act = _act(fields, scene)
     thought, cut = _kept(fields["thought"], THOUGHT_CHARS)
     content, content_cut = _kept(act.content, CONTENT_CHARS)
     changed = act.action != fields["action"] or (act.target or "") != (fields["target"] or "")
     canonicalised = respelt or changed or cut or content_cut
-    code: ParseCode = "ok_canonicalised" if canonicalised else "ok" if found.alone else "ok_fenced"
+    code: ParseCode = "ok_canonicalised" if canonicalised else "ok" if alone else "ok_fenced"
     return Parsed(
         code="reasked" if reask else code, thought=thought, action=act.action, target=act.target, content=content
     )
 
 
-def find_object(text: str, has_key: HasKey) -> FoundObject:
-    """The one object of a reply, with text around it or inside another object. Raises Unread."""
+def find_object(text: str, has_key: HasKey) -> tuple[Pairs, bool]:
+    """The one object of a reply, with text around it or inside another object; whether it is alone. Raises Unread."""
     whole = trimmed(text.removeprefix("\ufeff"))
     if not whole:
         raise Unread("parse_error", "empty")
     exact = decoded(_EXACT, whole, 0)
-    if exact is not None and exact[1] == len(whole) and isinstance(exact[0], _Pairs):
+    if exact is not None and exact[1] == len(whole) and isinstance(exact[0], Pairs):
         inner = _unwrapped(exact[0], has_key)
-        return FoundObject(inner, alone=inner is exact[0])
+        return inner, inner is exact[0]
     # Objects without the key are braces in prose; without another object, the first shows what is missing.
-    inside = [_unwrapped(found, has_key) for found in objects(_LENIENT, whole) if isinstance(found, _Pairs)]
+    inside = [_unwrapped(found, has_key) for found in objects(_LENIENT, whole) if isinstance(found, Pairs)]
     keyed = [pairs for pairs in inside if _has(pairs, has_key)]
     if not inside:
-        raise Unread("refusal") if declines(whole) else Unread("parse_error", "no_object")
+        raise Unread("refusal") if spelling.declines(whole) else Unread("parse_error", "no_object")
     if any(pairs != keyed[0] for pairs in keyed):
         raise Unread("parse_error", "several")
-    return FoundObject((keyed or inside)[0], alone=False)
+    return (keyed or inside)[0], False
 
 
-def _has(pairs: _Pairs, has_key: HasKey) -> bool:
+def _has(pairs: Pairs, has_key: HasKey) -> bool:
     return any(has_key(key) for key, _ in pairs)
 
 
-def _unwrapped(pairs: _Pairs, has_key: HasKey) -> _Pairs:
+def _unwrapped(pairs: Pairs, has_key: HasKey) -> Pairs:
     """Take a reply out of an object that holds nothing else: `{"reply": {...}}`."""
     match pairs:
-        case [(_, _Pairs() as inner)] if not _has(pairs, has_key) and _has(inner, has_key):
+        case [(_, Pairs() as inner)] if not _has(pairs, has_key) and _has(inner, has_key):
             return inner
     return pairs
 
@@ -189,18 +182,14 @@ def _no_constant(name: str) -> object:
 
 _decoder = partial(
     json.JSONDecoder,
-    object_pairs_hook=_Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant,
+    object_pairs_hook=Pairs, parse_float=_Number, parse_int=_Number, parse_constant=_no_constant,
 )  # fmt: skip
 _EXACT: Final = _decoder()
 # Many models write line ends inside strings, which JSON forbids.
 _LENIENT: Final = _decoder(strict=False)
 
 
-def declines(text: str) -> bool:
-    return text.lower().replace("’", "'").lstrip("\"'*# ").startswith(spelling().refusals)
-
-
-def _fields(pairs: Sequence[tuple[str, object]]) -> tuple[Mapping[str, str | None], bool]:
+def _fields(pairs: Pairs) -> tuple[Mapping[str, str | None], bool]:
     """The four fields as texts, and whether any had to be read into shape. Keys that mean nothing are left out.
 
     A synonym counts only if the field itself is missing.
@@ -208,8 +197,8 @@ def _fields(pairs: Sequence[tuple[str, object]]) -> tuple[Mapping[str, str | Non
     fields: dict[str, str | None] = {}
     respelt = False
     for key in _KEYS:
-        meant = [pair for pair in pairs if spelling().key(pair[0]) == key]
-        named = [pair for pair in meant if spelling().is_name(pair[0])] or meant
+        meant = [pair for pair in pairs if spelling.key(pair[0]) == key]
+        named = [pair for pair in meant if spelling.is_field(pair[0])] or meant
         if len(named) > 1:
             raise Unread("parse_error", "duplicate", key=key)
         spelt, value = named[0] if named else (key, None)
@@ -236,12 +225,12 @@ def _text(key: str, value: object) -> str | None:
 def _act(fields: Mapping[str, str | None], scene: Scene) -> NamedAction:
     """The action, with the fields joined with what followed its name; two different targets are a fault."""
     spelt = fields["action"] or ""
-    named = action_in(spelt, scene)
-    if named is None:
-        raise Unread("invalid_action", "unknown_action", action=_quoted(spelt), actions=", ".join(scene.actions))
+    named, possible = spelling.action_in(spelt, scene), ", ".join(scene.actions)
+    if named is not None and named.action in SKILLS and named.action not in scene.actions:
+        raise Unread("invalid_action", "foreign_skill", action=named.action, actions=possible)
+    if named is None or named.action not in scene.actions:
+        raise Unread("invalid_action", "unknown_action", action=_quoted(spelt), actions=possible)
     action = named.action
-    if action not in scene.actions:
-        raise Unread("invalid_action", "foreign_skill", action=action, actions=", ".join(scene.actions))
     target, behind = (_target(each, action, scene) for each in (fields["target"], named.target))
     if target is not None and behind is not None and behind != target:
         raise Unread("invalid_action", "two_targets", first=_quoted(behind), second=_quoted(target))
@@ -252,15 +241,11 @@ def _target(spelt: str | None, action: str, scene: Scene) -> str | None:
     if spelt is None:
         return None
     plain = _cut(storable(trimmed(spelt)), TARGET_CHARS)
-    if not plain or spelling().is_nothing(plain):
+    if not plain or spelling.is_nothing(plain):
         return None
-    if plain in scene.agents:
+    if plain in scene.agents or not spelling.is_aimed(action, scene):
         return plain
-    if action in ACTIONS and action not in AIMED:
-        return plain
-    if scene.own is not None:
-        return target_in(plain, scene.own, scene.agents)
-    return spelling().target(plain, scene.agents) if action in AIMED else plain
+    return spelling.target_in(plain, scene)
 
 
 def _kept(text: str | None, limit: int) -> tuple[str | None, bool]:

@@ -144,7 +144,7 @@ def _regrown(state: RunState) -> ResourceSettled | None:
 def _ranked(state: RunState) -> RankChanged | None:
     known = world.of(state)
     for name, agent in state.agents.items():
-        rank = known.rank_id(agent.influence)
+        rank = known.ranked(agent.influence).id
         if agent.alive and rank != agent.rank:
             return RankChanged(turn=state.turn, agent=name, before=agent.rank, rank=rank)
     return None

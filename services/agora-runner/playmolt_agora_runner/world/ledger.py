@@ -1,6 +1,7 @@
 """Energy and resources: whole units from 0 to a maximum; resources grow again after each turn."""
 
 from collections.abc import Iterable, Mapping
+from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from typing import Final
 
@@ -36,11 +37,9 @@ def reckoned(state: RunState, effect: Effect) -> tuple[Effect, Effect]:
 
 
 def decimal(value: Fraction, digits: int = _DIGITS) -> str:
-    """Write a fraction from 0 up as decimal text, rounded half up."""
-    scale = 10**digits
-    rounded = (2 * value.numerator * scale + value.denominator) // (2 * value.denominator)
-    whole, rest = divmod(rounded, scale)
-    return f"{whole}.{rest:0{digits}d}"
+    """Write a fraction as decimal text, rounded half up."""
+    exact = Decimal(value.numerator) / value.denominator
+    return f"{exact.quantize(Decimal(10) ** -digits, ROUND_HALF_UP):f}"
 
 
 def regrown(resource: WorldResource, held: int) -> int:

@@ -145,7 +145,7 @@ def _subsidy(attempt: ActAttempt, terms: Terms, _: Row) -> None:
 def may_contest(state: RunState, agent: str) -> bool:
     """Whether an agent may contest now: one whose rank gives the right, once an act."""
     act, held = state.contestable, state.agents[agent]
-    if not act or not world.of(state).may_contest(held.influence):
+    if not act or not world.of(state).ranked(held.influence).contest:
         return False
     return agent not in act.by and act.turn < state.turn <= act.turn + CONTESTABLE_TURNS
 

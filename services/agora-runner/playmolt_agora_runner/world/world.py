@@ -34,6 +34,7 @@ MARKET: Final = "market"
 _EVERY_WORLD: Final = ("idle", "contest")
 _RANKS: Final = (("commoner", 1, False), ("notable", 2, False), ("elder", 3, True))
 """The ranks of shipped worlds; what they weigh and may contest where ranks act."""
+_UNRANKED: Final = OwnRank(from_=0, name=Both(en=FIRST_RANK))
 _COUNTED: Final[dict[str, tuple[RuleName, ...]]] = {"trade": ("pool",), "support": ("ties",)}
 """What a row of a plan's folder cites by its name alone."""
 _LINES: Final = {"say": "spoke", "whisper": "whispered", "move": "moved", "none": "did"}
@@ -67,18 +68,9 @@ class World(OwnWorld, frozen=True, kw_only=True):
     rows: dict[str, Row]
     treasury: bool
 
-    def rank_id(self, influence: int) -> str:
-        found = self.rank(influence)
-        return found.id if found else FIRST_RANK
-
-    def weight(self, influence: int) -> int:
-        """How many events newer an utterance counts than it is, and one."""
-        found = self.rank(influence)
-        return found.speaking_weight if found else 1
-
-    def may_contest(self, influence: int) -> bool:
-        found = self.rank(influence)
-        return found is not None and found.contest
+    def ranked(self, influence: int) -> OwnRank:
+        """The rank that so much influence gives, in a world without one the first of shipped worlds."""
+        return self.rank(influence) or _UNRANKED
 
     def kept(self) -> int:
         """How many events are stored for an agent's prompt: a heavy utterance stays longer."""

@@ -355,13 +355,6 @@ class TestStage1Import:
     def test_the_mark_that_spreadsheets_begin_a_file_with_is_not_part_of_it(self) -> None:
         assert self.imported("\ufeff" + self.CSV) == self.imported(self.CSV)
 
-    def test_json_reads_alike(self) -> None:
-        rows = [
-            {"run": "s1", "model": "scripted-steady", "language": "ko", "action": action, "count": count}
-            for action, count in (("trade", 52), ("speak", 10))
-        ]
-        assert self.imported(json.dumps(rows)) == self.imported(self.CSV)
-
     @pytest.mark.parametrize(
         "text",
         ["", "run,model\n", CSV.replace("52", "many"), CSV.replace("52", "-1"), CSV.replace("trade", "steal"),
