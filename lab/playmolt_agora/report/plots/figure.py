@@ -17,10 +17,9 @@ def phase_title(phase: str) -> str:
 
 
 class Sketch(NamedTuple):
-    """A chart, what it shows in words, and the rows that its numbers are columns of; all columns if none are named."""
+    """A chart and the rows that its numbers are columns of; all columns if none are named."""
 
     chart: vega.Spec
-    alt: str
     of: Sequence[Mapping[str, object]] = ()
     columns: tuple[str, ...] = ()
     table: str = ""
@@ -29,13 +28,3 @@ class Sketch(NamedTuple):
 def in_order(values: Iterable[object]) -> list[str]:
     """The distinct texts among values, sorted."""
     return sorted({str(value) for value in values if value is not None})
-
-
-def percent(share: float | None) -> str:
-    return "none" if share is None else f"{100 * share:.0f} %"
-
-
-def in_words(head: str, said: Iterable[str], empty: str = "", between: str = "; ") -> str:
-    """What a chart shows; `empty` where there is nothing to say."""
-    words = between.join(said)
-    return f"{head} {words}." if words else empty

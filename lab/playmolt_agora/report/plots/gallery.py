@@ -9,6 +9,7 @@ from playmolt_schemas.instrument.definitions import COSTS_REAL
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora.report import vega
+from playmolt_agora.report.markup import counted
 from playmolt_agora.report.plots import tables, turns
 from playmolt_agora.report.plots.figure import Sketch
 from playmolt_agora.report.study import RunNote, StudyData
@@ -31,10 +32,10 @@ _PHASE2: Final = ("phase2",)
 _EPOCHS: Final = (*_BOTH, COSTS_REAL)
 FIGURES: Final = {
     "pcs": FigureKind(
-        "PCS per model and language", "pcs", tables.pcs, "pcs", _BOTH,
+        "PCS per model and language", "pcs", partial(tables.pcs, name="pcs"), "pcs", _BOTH,
         "model language pcs ci_lo ci_hi loro_min loro_max floor_iid floor_null runs_stage1 runs_phase1 indicative"),
     "pcs-parts": FigureKind(
-        "PCS by action", "pcs.contrib", tables.pcs_parts, "pcs", _BOTH,
+        "PCS by action", "pcs.contrib", partial(tables.pcs, name="pcs-parts"), "pcs", _BOTH,
         f"model language {' '.join(f'contrib_{action}' for action in ACTIONS)} pcs ci_lo ci_hi"),
     "action-mix": FigureKind("Action mix over time", "p", turns.action_mix_figure),
     "occupancy": FigureKind("Occupancy of places over time", "occupancy", turns.occupancy_figure),
@@ -67,13 +68,12 @@ FIGURES: Final = {
 class Plot(msgspec.Struct, frozen=True, kw_only=True):
     """One figure of the report. `name` is its anchor and file name, `measure` the definition it is an instance of.
 
-    `table` names the table that it was drawn from, whose provenance then says which runs these were; `alt` says in
-    words what the picture shows; `columns` and `lines` are its numbers.
+    `table` names the table that it was drawn from, whose provenance then says which runs these were; `columns` and
+    `lines` are its numbers.
     """
 
     name: str
     title: str
-    alt: str
     svg: str
     measure: str
     runs: tuple[RunNote, ...]
@@ -94,9 +94,11 @@ def gallery(study: StudyData) -> dict[str, Plot]:
 
 def _drawn(study: StudyData, name: str, figure: FigureKind, sketch: Sketch) -> Plot:
     columns = sketch.columns or tuple(figure.columns.split()) or tuple(sketch.of[0] if sketch.of else ())
-    svg = vega.draw(sketch.chart, f"fig-{name}", figure.title, sketch.alt)
+    runs = study.shown_runs(*figure.arms)
+    said = f"{figure.measure} of {counted(len(runs), 'run')}. The caption explains the marks."
+    svg = vega.draw(sketch.chart, f"fig-{name}", figure.title, said)
     lines = tuple(tuple(row.get(column) for column in columns) for row in sketch.of)
     return Plot(
-        name=name, title=figure.title, alt=sketch.alt, svg=svg, measure=figure.measure,
-        runs=study.shown_runs(*figure.arms), table=sketch.table or figure.table, columns=columns, lines=lines,
+        name=name, title=figure.title, svg=svg, measure=figure.measure, runs=runs,
+        table=sketch.table or figure.table, columns=columns, lines=lines,
     )  # fmt: skip

@@ -8,7 +8,7 @@ from playmolt_schemas.instrument.definitions import arm_of, is_valid, place_of, 
 from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
 
 from playmolt_agora.measures.data.results import Row, grouped
-from playmolt_agora.report.plots.figure import CONDITIONS, Sketch, in_words, percent, phase_title
+from playmolt_agora.report.plots.figure import CONDITIONS, Sketch, phase_title
 from playmolt_agora.report.study import StudyData
 from playmolt_agora.report.vega import chart
 
@@ -25,11 +25,11 @@ Pair = tuple[str, str]
 
 
 def action_mix_figure(study: StudyData) -> Sketch:
-    return _over_time(action_mix(study.shown_turns), "action", ACTIONS)
+    return _over_time(action_mix(study.shown_turns), ACTIONS)
 
 
 def occupancy_figure(study: StudyData) -> Sketch:
-    return _over_time(occupancy(study.shown_turns), "place", PLACES)
+    return _over_time(occupancy(study.shown_turns), PLACES)
 
 
 def action_mix(turns: Iterable[TurnRecord]) -> list[Row]:
@@ -60,9 +60,9 @@ def _shares(seen: Iterable[tuple[TurnRecord, str, str]], names: Iterable[str]) -
     ]  # fmt: skip
 
 
-def _over_time(found: list[Row], noun: str, names: Sequence[str]) -> Sketch:
+def _over_time(found: list[Row], names: Sequence[str]) -> Sketch:
     cells = grouped(found, lambda row: tuple(row[name] for name in _CELL))
-    blocks, said = [], []
+    blocks = []
     for (phase, condition, language, model), pieces in cells.items():
         heading = " · ".join(part for part in (phase, language, condition) if part)
         title = (heading,) if model == EVERY else (heading, model)
@@ -71,21 +71,9 @@ def _over_time(found: list[Row], noun: str, names: Sequence[str]) -> Sketch:
              "share": row[name]}
             for at, row in enumerate(pieces) for name in names
         ]  # fmt: skip
-        said.append(
-            f"{' '.join(title)}: most frequent {noun} {_most(pieces[0], names)} at first, "
-            f"{_most(pieces[-1], names)} at last"
-        )
     models = len({cell[-1] for cell in cells})
     made = chart("shares", blocks, {"series": names}, columns=models if models > 1 else None)
-    alt = in_words(f"{len(cells)} panels of stacked shares.", said, "No turns.")
-    return Sketch(made, alt, found, (*_CELL, "piece", "turns", *names))
-
-
-def _most(row: Row, names: Sequence[str]) -> str:
-    if not row["turns"]:
-        return "none"
-    name = max(names, key=lambda each: row[each])
-    return f"{name} ({percent(row[name])})"
+    return Sketch(made, found, (*_CELL, "piece", "turns", *names))
 
 
 class Network(NamedTuple):
@@ -110,7 +98,6 @@ def network_figure(study: StudyData, action: str) -> Sketch:
     """A circle of agents with their ties, and beside it the matrix of every pair."""
     pairs: list[dict[str, object]] = []
     times: list[dict[str, object]] = []
-    said = []
     for (arm, language), network in networks(study.shown_turns, action).items():
         phase, total = phase_title(arm), sum(network.ties.values())
         few = sum(count < _THRESHOLD * total for count in network.ties.values())
@@ -124,21 +111,11 @@ def network_figure(study: StudyData, action: str) -> Sketch:
                      "drawn": count > 0 and count >= _THRESHOLD * total,
                      "note": f"{sender} to {target}: {count} {action}s"}
                 )  # fmt: skip
-        most = sorted(network.ties.items(), key=lambda item: (-item[1], item[0]))
         times += [
             {"phase": phase, "language": language, "from": sender, "to": target, "times": count}
-            for (sender, target), count in most
+            for (sender, target), count in sorted(network.ties.items(), key=lambda item: (-item[1], item[0]))
         ]
-        said.append(f"{phase} {language}: {_busiest(total, most)}")
-    alt = in_words(f"Circle diagrams and matrices of successful {action}s.", said, "No turns.")
-    return Sketch(chart("networks", pairs), alt, times, ("phase", "language", "from", "to", "times"))
-
-
-def _busiest(total: int, most: Sequence[tuple[Pair, int]]) -> str:
-    if not most:
-        return "none"
-    (sender, target), times = most[0]
-    return f"{total} between {len(most)} pairs, most from {sender} to {target} ({times})"
+    return Sketch(chart("networks", pairs), times, ("phase", "language", "from", "to", "times"))
 
 
 def parse_figure(study: StudyData) -> Sketch:
@@ -153,5 +130,4 @@ def parse_figure(study: StudyData) -> Sketch:
             {"model": model, "language": language, **{code: read[code] for code in CODES}, "failed share": failed}
         )
     bars = [{**row, "name": f"{row['model']} · {row['language']}"} for row in found]
-    said = (f"{bar['name']}: {percent(bar['failed share'])} failed" for bar in bars)
-    return Sketch(chart("parse-codes", bars), in_words("Stacked bars.", said, "No turns."), found)
+    return Sketch(chart("parse-codes", bars), found)
