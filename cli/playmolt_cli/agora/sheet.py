@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from playmolt_core.db.pool import open_pool
-from playmolt_core.log.postgres import log_of
 from playmolt_schemas.agora.coding import CoderRow, SheetRequest
 from playmolt_schemas.stored.agora.plan import NAME
 
@@ -55,12 +54,13 @@ def take(experiment: str, file: Path, coder: str, data: Path | None) -> CoderRow
 async def _thoughts(experiment: str, data: Path | None) -> "tuple[list[Thought], str]":
     """The codable thoughts of an experiment, and its seed."""
     from playmolt_agora.coding import thoughts  # noqa: PLC0415 -- as above
-    from playmolt_agora.report import assembly, experiment_study  # noqa: PLC0415 -- as above
+    from playmolt_agora.report import assembly  # noqa: PLC0415 -- as above
+    from playmolt_agora.service import experiment_study  # noqa: PLC0415 -- as above
 
     with database(data) as url:
         pool = await open_pool(url)
         try:
-            gathered = await experiment_study.gather(await log_of(pool), experiment)
+            gathered = await experiment_study.gather(pool, experiment)
         except experiment_study.UnknownExperiment as error:
             raise Failure(f"{error}. `playmolt log tail --running` lists the streams.") from error
         finally:

@@ -90,10 +90,10 @@ async def _with_pool(
 
 async def _gathered(pool: Pool, experiment: str) -> "StudyRecords":
     # Numeric libraries that take seconds to import.
-    from playmolt_agora.report import experiment_study  # noqa: PLC0415
+    from playmolt_agora.service import experiment_study  # noqa: PLC0415
 
     try:
-        gathered = await experiment_study.gather(await log_of(pool), experiment)
+        gathered = await experiment_study.gather(pool, experiment)
     except experiment_study.UnknownExperiment as error:
         raise Failure(f"{error}. `playmolt log tail --running` lists the streams.") from error
     if not gathered.runs:
@@ -102,10 +102,11 @@ async def _gathered(pool: Pool, experiment: str) -> "StudyRecords":
 
 
 async def _analysed(out: Path, say: Report, pool: Pool, gathered: "StudyRecords") -> AnalysisResult:
-    from playmolt_agora.report import experiment_study, files  # noqa: PLC0415 -- as above
+    from playmolt_agora.report import files  # noqa: PLC0415 -- as above
+    from playmolt_agora.service import experiment_study  # noqa: PLC0415 -- as above
 
     say(f"{len(gathered.runs)} runs read; analyzing")
-    study = await experiment_study.study_of(gathered, PgBlobs(pool))
+    study = await experiment_study.study_of(gathered, pool)
     written = files.write(study, out, printed=True)
     say(f"{len(written)} files in {out}")
     return AnalysisResult(out / REPORT, _measures(study))
@@ -114,12 +115,11 @@ async def _analysed(out: Path, say: Report, pool: Pool, gathered: "StudyRecords"
 async def _exported(out: Path, say: Report, pool: Pool, gathered: "StudyRecords") -> Path:
     # As above.
     from playmolt_agora.bundle.seal import Unsealable  # noqa: PLC0415
-    from playmolt_agora.report import experiment_study  # noqa: PLC0415
+    from playmolt_agora.service import experiment_study  # noqa: PLC0415
 
     say(f"{len(gathered.runs)} runs read; analyzing")
     try:
-        blobs = PgBlobs(pool)
-        digest = await experiment_study.export(gathered, await experiment_study.study_of(gathered, blobs), blobs, out)
+        digest = await experiment_study.export(gathered, await experiment_study.study_of(gathered, pool), pool, out)
     except Unsealable as error:
         raise Failure(str(error)) from error
     say(f"sealed {digest}")

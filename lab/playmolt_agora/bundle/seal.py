@@ -1,7 +1,5 @@
 """Sealing: an experiment's log, prompts, tables, figures and report in one directory, every file by its hash."""
 
-import shutil
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -13,8 +11,6 @@ from playmolt_schemas.text import escape_line_ends
 
 from playmolt_agora.bundle import verify
 
-_EPOCH: Final = (1980, 1, 1, 0, 0, 0)
-"""The date of every entry of a zip file, so that equal bundles are equal bytes."""
 _LAST: Final = (verify.CRATE, "manifest.json")
 """Written when all other files are there, since they list them."""
 _encode: Final = msgspec.json.Encoder().encode
@@ -82,18 +78,6 @@ def seal(bundle: Path, contents: Contents, analysis: Iterable[Path]) -> str:
     if verifier.faults:
         raise Unsealable("; ".join(verifier.faults[:5]))
     return digest
-
-
-def packed(bundle: Path, archive: Path) -> Path:
-    """Put a sealed directory into a zip file, everything under the directory's name; equal bundles give equal bytes."""
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as out:
-        for path in sorted(path for path in bundle.rglob("*") if path.is_file()):
-            entry = zipfile.ZipInfo(f"{bundle.name}/{path.relative_to(bundle).as_posix()}", _EPOCH)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = 0o644 << 16
-            with path.open("rb") as source, out.open(entry, "w") as target:
-                shutil.copyfileobj(source, target)
-    return archive
 
 
 def _bodies(contents: Contents) -> Iterator[tuple[str, Iterable[bytes]]]:

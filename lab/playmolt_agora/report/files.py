@@ -78,7 +78,7 @@ def _figures(study: StudyData, figures: Iterable[Plot], folder: Path, *, printed
     for figure in figures:
         yield _written(folder / f"{figure.name}.svg", print_svg(figure.svg).encode())
         if printed:
-            yield _written(folder / f"{figure.name}.pdf", pdf(figure.svg, figure.title))
+            yield _written(folder / f"{figure.name}.pdf", pdf(figure.svg))
             yield _written(folder / f"{figure.name}.png", png(figure.svg))
         width, height = size(figure.svg)
         entries.append(

@@ -4,9 +4,8 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
-from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 import vl_convert
@@ -14,9 +13,6 @@ from pylopdf_fonts_ko import sans_path as korean
 from pylopdf_fonts_zh_cn import sans_path as chinese
 
 from playmolt_agora.report.markup import cleaned
-
-if TYPE_CHECKING:
-    from pypdf.generic import PdfObject
 
 Spec = dict[str, object]
 Rows = Sequence[Mapping[str, object]]
@@ -174,30 +170,9 @@ def png(svg: str, dpi: int = 300) -> bytes:
     return vl_convert.svg_to_png(_sized(svg, 1), scale=pixels / _pixels(svg)[0] * _POINTS / dpi, ppi=dpi)
 
 
-def pdf(svg: str, title: str) -> bytes:
-    from pypdf import PdfReader, PdfWriter  # noqa: PLC0415 -- a report without PDF has no use for it
-
-    drawn = vl_convert.svg_to_pdf(_sized(svg, WIDTH_MM / _INCH_MM * _POINTS / _pixels(svg)[0]))
-    page = PdfReader(BytesIO(drawn)).pages[0]
-    _sort(page)
-    written, out = PdfWriter(), BytesIO()
-    written.add_page(page)
-    written.add_metadata({"/Title": title})
-    written.write(out)
-    return out.getvalue()
-
-
-def _sort(value: "PdfObject") -> None:
-    """Put what a page consists of into one order: the converter's is another one in every process."""
-    from pypdf.generic import DictionaryObject, NameObject  # noqa: PLC0415 -- as above
-
-    if isinstance(value, DictionaryObject):
-        for name in sorted(value):
-            inner = value.raw_get(name)
-            del value[name]
-            value[NameObject(name)] = inner
-            if name != "/Parent":
-                _sort(value[name])
+def pdf(svg: str) -> bytes:
+    """Another process writes its parts in another order."""
+    return vl_convert.svg_to_pdf(_sized(svg, WIDTH_MM / _INCH_MM * _POINTS / _pixels(svg)[0]))
 
 
 def _sized(svg: str, scale: float) -> str:

@@ -102,7 +102,7 @@ class Figure:
     def pdf(self) -> bytes:
         from playmolt_agora.report import vega  # noqa: PLC0415 -- loads what draws
 
-        return vega.pdf(self.svg, self.title)
+        return vega.pdf(self.svg)
 
     def png(self, dpi: int = _DPI) -> bytes:
         from playmolt_agora.report import vega  # noqa: PLC0415 -- as above
