@@ -54,13 +54,6 @@ MEDIA = {
     "md": "text/markdown", "parquet": "application/vnd.apache.parquet", "pdf": "application/pdf", "png": "image/png",
     "py": "text/x-python", "svg": "image/svg+xml", "toml": "application/toml", "txt": "text/plain",
 }  # fmt: skip
-TITLES = {
-    "README.txt": "What this bundle contains", "lock.json": "Registration of the experiment",
-    "manifest.json": "Size and SHA-256 of every other file", "models.json": "Models and their prices",
-    "plan.txt": "Plan as its authors wrote it", "report.html": "Report", "study.json": "Contents of the report",
-    "turns.jsonl": "Turns of all runs", "verify.py": "Verifier of this bundle",
-}  # fmt: skip
-FOLDERS = {"events": "Events", "figures": "Figure", "folder": "File of the plan", "prompts": "Prompt"}
 
 
 # What reading raises of a file that is damaged, encrypted (RuntimeError) or nested too deeply.
@@ -186,16 +179,8 @@ def _authors(authors: list[Json]) -> tuple[list[Json], list[Json]]:
 
 
 def _part(name: str, file: Json | None) -> Json:
-    folder, _, rest = name.rpartition("/")
-    stem, _, ending = name.rpartition(".")
-    kind = FOLDERS.get(name.partition("/")[0]) if folder else None
-    title = f"{kind} {rest if kind != FOLDERS['folder'] else name.partition('/')[2]}" if kind else TITLES.get(name)
-    part = {
-        "@id": quote(name),
-        "@type": "File",
-        "name": title or (f"Table {stem}" if ending in ("csv", "parquet") else name),
-        "encodingFormat": MEDIA.get(ending, "application/octet-stream"),
-    }
+    media = MEDIA.get(name.rpartition(".")[2], "application/octet-stream")
+    part = {"@id": quote(name), "@type": "File", "name": name, "encodingFormat": media}
     return part if file is None else {**part, "contentSize": str(file["bytes"]), "sha256": file["sha256"]}
 
 
@@ -374,8 +359,7 @@ class Verifier:
 
     def _folder(self, experiment: Stream) -> None:
         """Hold the files of the plan's folder to the hashes in the lock."""
-        data = experiment.first.get("data", {}) if experiment.first else {}
-        locked = data.get("folder") or {"files": [], "hash": ""}
+        locked = experiment.first.get("data", {}).get("folder") or {"files": [], "hash": ""}
         named = {f"folder/{file['path']}": file for file in locked["files"]}
         present = {name for name in self.source.names() if name.startswith("folder/")}
         if named and hashlib.sha256(canonical(locked["files"]).encode()).hexdigest() != locked["hash"]:
@@ -427,20 +411,12 @@ class Verifier:
             return
         expected = crate(manifest, experiment.first, max(stream.ended for stream in (experiment, *runs)))
         found = json.loads(b"".join(self.source.lines(CRATE)))
-        if found == expected:
-            return
-        described = {entity["@id"]: entity for entity in found["@graph"]}
-        wanted = {entity["@id"]: entity for entity in expected["@graph"]}
-        wrong = [name for name in wanted if name in described and described[name] != wanted[name]]
-        for name in wrong:
-            fields = {**wanted[name], **described[name]}
-            differing = [field for field in fields if wanted[name].get(field) != described[name].get(field)]
-            self.fault(f"{CRATE}: {name}: {', '.join(differing)} not as in the lock, the log and the manifest")
-        for name in sorted(set(wanted) - set(described)):
-            self.fault(f"{CRATE}: does not describe {name}")
-        for name in sorted(set(described) - set(wanted)):
-            self.fault(f"{CRATE}: describes {name}, which neither the lock nor the manifest names")
-        if not wrong and described.keys() == wanted.keys():
+        described, wanted = ({each["@id"]: each for each in which["@graph"]} for which in (found, expected))
+        for name in sorted(described.keys() | wanted.keys()):
+            one, other = described.get(name, {}), wanted.get(name, {})
+            if differing := [field for field in {**other, **one} if one.get(field) != other.get(field)]:
+                self.fault(f"{CRATE}: {name}: {', '.join(differing)} not as in the lock, the log and the manifest")
+        if described == wanted and found != expected:
             self.fault(f"{CRATE}: its context or the order of its entities is another one")
 
 
