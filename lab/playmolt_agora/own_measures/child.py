@@ -36,10 +36,6 @@ class Forbidden(PermissionError):
     """What a measure may not do."""
 
 
-class TooManyRows(ValueError):
-    """More than a table may have."""
-
-
 class Guard:
     """Refuses what is not the measure's business once it is on, and remembers it."""
 
@@ -121,8 +117,6 @@ def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
     memory.check()
     if isinstance(found, pl.DataFrame):
         found = found.to_arrow()
-    if isinstance(found, arrow.Table) and found.num_rows > task["rows"]:
-        raise TooManyRows(f"returned {found.num_rows:,} rows; the limit is {task['rows']:,}")
     if not isinstance(found, arrow.Table):
         raise TypeError(f"measure returned {type(found).__name__}; return a LazyFrame, a DataFrame or an Arrow table")
     return found
@@ -130,8 +124,6 @@ def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
 
 def _failure(error: BaseException, task: dict[str, Any]) -> dict[str, object]:
     said = str(error).lower()
-    if isinstance(error, TooManyRows):
-        return {"code": "measure_output", "detail": str(error)}
     if isinstance(error, MemoryError) or any(words in said for words in _MEMORY_WORDS):
         return {"code": "measure_memory", "detail": f"took more than {task['memory_mb']} MB"}
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == "<measure>"]

@@ -8,12 +8,14 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from importlib import import_module
 from typing import IO, Any, Final, cast
 
 import msgspec
+import polars as pl
+import polars.selectors as cs
+import pyarrow as arrow  # type: ignore[import-untyped]
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.instrument import measure_file
 from playmolt_schemas.instrument.laboratory import MeasureTrial
@@ -30,6 +32,8 @@ _ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "
 _STARTED: Final = b"started\n"
 _SHOWN: Final = 500
 _PLACE: Final = "measures/"
+_OTHER_KINDS: Final[Mapping[pl.DataType, Kind]] = {pl.String(): "str", pl.Boolean(): "bool"}
+"""The kinds of columns that are no numbers."""
 
 
 class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -75,16 +79,18 @@ def measured(
 ) -> MeasureResult:
     """Run a measure over an Arrow table of turns; `seconds` overrides its declared limit, `command` its process."""
     found = _answer(declared, turns, seconds or declared.seconds, command)
-    if found.code is not None:
+    if isinstance(found, MeasureResult):
         return found
-    reason = _unlike(declared, found.table)
+    reason = _unlike(declared, found)
     if reason is not None:
         return MeasureResult(code="measure_output", detail=reason)
-    return MeasureResult(table=_laid_out(declared, found.table))
+    return MeasureResult(table=_laid_out(declared, found))
 
 
-def _answer(declared: MeasureDeclaration, turns: object, seconds: float, command: Sequence[str]) -> MeasureResult:
-    """What the process of a measure says. Its time begins when it has loaded its libraries."""
+def _answer(
+    declared: MeasureDeclaration, turns: object, seconds: float, command: Sequence[str]
+) -> pl.DataFrame | MeasureResult:
+    """The table that the process of a measure gives, or its failure. Its time begins when its libraries are loaded."""
     with tempfile.TemporaryDirectory(prefix="playmolt-measure-") as folder, tempfile.TemporaryFile() as given:
         _write_task(declared, turns, given)
         with subprocess.Popen(
@@ -105,16 +111,13 @@ def _answer(declared: MeasureDeclaration, turns: object, seconds: float, command
     if not line:
         return _died(declared, process.returncode, output)
     head = msgspec.json.decode(line, type=MeasureResult)
-    if head.code is not None:
-        return head
-    return MeasureResult(table=import_module("pyarrow").ipc.open_stream(table).read_all())
+    return pl.read_ipc_stream(table) if head.code is None else head
 
 
 def _write_task(declared: MeasureDeclaration, turns: Any, out: IO[bytes]) -> None:
     """One line of JSON, then the turns."""
-    limits = {name: getattr(declared, name) for name in ("text", "memory_mb", "seconds")}
-    out.write(msgspec.json.encode({**limits, "rows": ROWS_MOST}) + b"\n")
-    with import_module("pyarrow").ipc.new_stream(out, turns.schema) as writer:
+    out.write(msgspec.json.encode({name: getattr(declared, name) for name in ("text", "memory_mb", "seconds")}) + b"\n")
+    with arrow.ipc.new_stream(out, turns.schema) as writer:
         writer.write_table(turns)
     out.seek(0)
 
@@ -127,44 +130,33 @@ def _died(declared: MeasureDeclaration, status: int, said: bytes) -> MeasureResu
     return MeasureResult(code="measure_failed", detail=f"its process ended with status {status}. {output}".strip())
 
 
-def _unlike(declared: MeasureDeclaration, table: Any) -> str | None:
+def _unlike(declared: MeasureDeclaration, found: pl.DataFrame) -> str | None:
     """How a table differs from its declaration."""
-    if table.column_names != list(declared.columns):
-        returned, expected = ", ".join(table.column_names), ", ".join(declared.columns)
+    if found.height > ROWS_MOST:
+        return f"returned {found.height:,} rows; the limit is {ROWS_MOST:,}"
+    if found.columns != list(declared.columns):
+        returned, expected = ", ".join(found.columns), ", ".join(declared.columns)
         return f"returned the columns {returned}; the declared columns are {expected}"
     for name, kind in declared.columns.items():
-        found = table.schema.field(name).type
-        if not any(test(found) for test in _types()[kind][1]):
-            return f"column {name} has type {found}; the declared type is {kind}"
-    keys = zip(*(table.column(key).to_pylist() for key in declared.keys), strict=True)
-    seen = set()
-    for key in keys:
-        if key in seen:
-            return f"two rows with the key {', '.join(map(str, key))}"
-        seen.add(key)
-    return None
+        if _kind_of(found.schema[name]) != kind:
+            return f"column {name} has type {found.schema[name]}; the declared type is {kind}"
+    keys = found.select(declared.keys)
+    repeated = keys.filter(keys.is_duplicated())
+    return f"two rows with the key {', '.join(map(str, repeated.row(0)))}" if repeated.height else None
 
 
-def _types() -> dict[Kind, tuple[Any, tuple[Callable[[object], bool], ...]]]:
-    """The Arrow type of each kind, and what recognises the types that become it."""
-    arrow = import_module("pyarrow")
-    return {
-        "str": (arrow.string(), (arrow.types.is_string, arrow.types.is_large_string, arrow.types.is_string_view)),
-        "int": (arrow.int64(), (arrow.types.is_integer,)),
-        "float": (arrow.float64(), (arrow.types.is_floating,)),
-        "bool": (arrow.bool_(), (arrow.types.is_boolean,)),
-    }
+def _kind_of(dtype: pl.DataType) -> Kind | None:
+    if dtype.is_float():
+        return "float"
+    return "int" if dtype.is_integer() else _OTHER_KINDS.get(dtype)
 
 
-def _laid_out(declared: MeasureDeclaration, table: Any) -> Any:
-    """The table in its declared types, rows sorted by the keys; a number that is not finite is null."""
-    arrow, compute = import_module("pyarrow"), import_module("pyarrow.compute")
-    laid = table.cast(arrow.schema([(name, _types()[kind][0]) for name, kind in declared.columns.items()]))
-    for at, (name, kind) in enumerate(declared.columns.items()):
-        if kind == "float":
-            column = laid.column(at)
-            laid = laid.set_column(at, name, compute.if_else(compute.is_finite(column), column, None))
-    return laid.sort_by([(key, "ascending") for key in declared.keys])
+def _laid_out(declared: MeasureDeclaration, found: pl.DataFrame) -> Any:
+    """The Arrow table in its declared types, rows sorted by the keys; a number that is not finite is null."""
+    finite = pl.when(cs.float().is_finite()).then(cs.float())
+    types = {"str": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
+    laid = found.with_columns(finite).sort(declared.keys, nulls_last=True).to_arrow()
+    return laid.cast(arrow.schema([(name, types[kind]) for name, kind in declared.columns.items()]))
 
 
 TRIAL_SECONDS: Final = 5.0

@@ -16,12 +16,11 @@ from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, PcsArms
 
 
 class Computation(msgspec.Struct, frozen=True):
-    """A job that reads no log: the function of a module, its request, and what it imports late."""
+    """A job that reads no log: the function of a module, and its request."""
 
     module: str
     function: str
     request: object
-    late: tuple[str, ...] = ()
 
     def __call__(self, body: bytes) -> bytes:
         compute = getattr(import_module(self.module), self.function)
@@ -30,15 +29,14 @@ class Computation(msgspec.Struct, frozen=True):
 
 COMPUTED: Final[Mapping[str, Computation]] = {
     "power": Computation("playmolt_agora.planning.power", "power", Design),
-    "trial": Computation("playmolt_agora.own_measures.running", "trial_faults", MeasureTrial, ("pyarrow.compute",)),
+    "trial": Computation("playmolt_agora.own_measures.running", "trial_faults", MeasureTrial),
     "pcs": Computation("playmolt_agora.measures.inference.arms", "pcs_so_far", dict[str, PcsArms]),
 }
-_OF_THE_LOG: Final = ("playmolt_agora.service.from_log", "pyarrow.compute")
 
 
-def libraries(name: str) -> tuple[str, ...]:
-    """The modules that a job needs, with all that they import."""
-    return (COMPUTED[name].module, *COMPUTED[name].late) if name in COMPUTED else _OF_THE_LOG
+def library(name: str) -> str:
+    """The module of a job, with all that it imports."""
+    return COMPUTED[name].module if name in COMPUTED else "playmolt_agora.service.from_log"
 
 
 def main(name: str, folder: str) -> None:

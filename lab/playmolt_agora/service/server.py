@@ -171,7 +171,7 @@ class Laboratory:
                 streams = (body.fileno(), answer.fileno(), said.fileno())
                 try:
                     process = await self._forks.start(
-                        self._program, job, folder, libraries=jobs.libraries(job), streams=streams
+                        self._program, job, folder, libraries=(jobs.library(job),), streams=streams
                     )
                 except OSError as error:
                     _log.error("job_not_started", job=job, said=repr(error))
