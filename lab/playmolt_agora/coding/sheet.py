@@ -2,7 +2,6 @@
 
 import csv
 import io
-import re
 import tomllib
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -24,8 +23,6 @@ _LABELS: Final[Mapping[str, bool | None]] = {
     **dict.fromkeys(_WORDS["true"], True), **dict.fromkeys(_WORDS["false"], False), "": None,
 }  # fmt: skip
 _SEPARATORS: Final = ",;\t|"
-_SEPARATOR_LINE: Final = re.compile(r"\A\ufeff?\"?sep=(.)\"?\n", re.IGNORECASE)
-"""The line by which some spreadsheets name the separator."""
 
 
 class SheetFault(msgspec.Struct, frozen=True):
@@ -105,16 +102,13 @@ def _faults(row: SheetRow, given: Mapping[str, str], known: Collection[str], see
 
 def _lines(text: str) -> Iterator[tuple[int, list[str] | SheetFault]]:
     """Each record with the line that it begins on; a fault, and nothing after it, for one that is not CSV."""
-    line, separator = 1, _separator(text)
-    if named := _SEPARATOR_LINE.match(text):
-        line, separator, text = 2, named[1], text[named.end() :]
     # csv.reader rejects NUL; report it as a fault of its cell instead.
-    reader = csv.reader(io.StringIO(text.replace("\x00", "\ufffd"), newline=""), delimiter=separator, strict=True)
-    before = line - 1
+    lines = io.StringIO(text.replace("\x00", "\ufffd"), newline="")
+    reader, line = csv.reader(lines, delimiter=_separator(text), strict=True), 1
     try:
         for cells in reader:
             yield line, cells
-            line = before + reader.line_num + 1
+            line = reader.line_num + 1
     except csv.Error as error:
         yield line, SheetFault(line, f"is not valid CSV ({error}): close every quotation mark, or export it again")
 
