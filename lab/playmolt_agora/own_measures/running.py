@@ -33,7 +33,7 @@ _STARTED: Final = b"started\n"
 _SHOWN: Final = 500
 _PLACE: Final = "measures/"
 _OTHER_KINDS: Final[Mapping[pl.DataType, Kind]] = {pl.String(): "str", pl.Boolean(): "bool"}
-"""The kinds of columns that are no numbers."""
+"""The kinds of columns without numbers."""
 
 
 class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
