@@ -185,7 +185,7 @@ def run(
     _refuse_asymmetry()
     if url is None:
         _refuse_faults(source, data)
-    with stopping(), experiments_client(url, key, data) as client:
+    with stopping(pauses=True), experiments_client(url, key, data) as client:
         state = open_experiment(client, selected)
         with _interruptible(client, state.experiment, console):
             folder = f", folder {state.folder.hash[:16]}" if state.folder else ""
@@ -304,7 +304,7 @@ def judge(
     except msgspec.ValidationError as error:
         raise click.UsageError(f"--money: {money!r} is not an amount such as 2.50 ({error})") from None
     request = JudgeRequest(model=model, turns=turns, budget=budget, batch=batch)
-    with stopping(), experiments_client(url, key, data) as client:
+    with stopping(pauses=True), experiments_client(url, key, data) as client:
         try:
             done = agora_judge.run_judge(client, experiment, request, console)
         except KeyboardInterrupt:
@@ -447,7 +447,7 @@ def fork(
     Example: playmolt agora fork agora-0190… --at 200 --set model=scripted-wild
     """
     console = _console(as_json)
-    with stopping(), experiments_client(url, key, data) as client:
+    with stopping(pauses=True), experiments_client(url, key, data) as client:
         request = ForkRequest(at=at, set=change)
         made = client.fork(run_id, request, f"agora-fork-{digest([run_id, at, change, number])}")
         with _interruptible(client, made.experiment, console):

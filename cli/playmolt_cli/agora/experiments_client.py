@@ -1,7 +1,6 @@
 """Client for the operator's experiment routes."""
 
 import hashlib
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -31,7 +30,7 @@ from playmolt_schemas.routes.route import Route
 from playmolt_schemas.stored.agora.plan import Budget
 
 from playmolt_cli.local.stack import operator_platform
-from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.failures import Failure, pause
 from playmolt_cli.terminal.options import read_settings
 
 T = TypeVar("T")
@@ -71,7 +70,7 @@ class ExperimentsClient:
         """Lock a plan; idempotent by `key`. Waits while the platform examines it."""
         found = msgspec.to_builtins(self._call(routes.OPEN, body=plan, key=key))
         while found.get("status") == EXAMINING:
-            time.sleep(self._look)
+            pause(self._look)
             found = msgspec.to_builtins(self._call(routes.PLAN, found["plan"]))
         return self.experiment(found["experiment"])
 

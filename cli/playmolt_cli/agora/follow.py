@@ -12,6 +12,7 @@ from rich.live import Live
 
 from playmolt_cli.agora.experiments_client import ExperimentsClient
 from playmolt_cli.agora.table import PausedRuns, line, seen_after, table
+from playmolt_cli.terminal.failures import pause
 
 _POLL_SECONDS: Final = 0.5
 _LINE_SECONDS: Final = 5.0
@@ -69,7 +70,7 @@ def _followed(
         show(state, runs, _pause(client, runs) if still else None)
         if not running:
             return state
-        time.sleep(poll)
+        pause(poll)
 
 
 def _look_is_due(state: ExperimentState, looked: int) -> bool:

@@ -8,6 +8,7 @@ from playmolt_schemas.agora.coding import Codings, JudgeRequest, JudgeRow
 from rich.console import Console
 
 from playmolt_cli.agora.experiments_client import ExperimentsClient
+from playmolt_cli.terminal.failures import pause
 from playmolt_cli.terminal.narration import printable
 
 _POLL_SECONDS: Final = 0.3
@@ -60,7 +61,7 @@ def status_text(judge: JudgeRow) -> str:
 def _followed(client: ExperimentsClient, experiment: str, judge: JudgeRow, console: Console, poll: float) -> JudgeRow:
     printed = time.monotonic()
     while judge.status == "running":
-        time.sleep(poll)
+        pause(poll)
         judge = _of(client.codings(experiment), judge.judge)
         if time.monotonic() - printed > _LINE_SECONDS:
             console.print(status_text(judge))

@@ -21,7 +21,7 @@ from playmolt_schemas.routes import panels as routes
 from rich.console import Console
 
 from playmolt_cli.local.stack import operator_platform
-from playmolt_cli.terminal.failures import Failure, stopping
+from playmolt_cli.terminal.failures import Failure, pause, stopping
 from playmolt_cli.terminal.narration import printable
 from playmolt_cli.terminal.options import data_option, echo_json, json_option, read_settings
 from playmolt_cli.terminal.terminal_text import console
@@ -103,7 +103,7 @@ def run(
     if out is None and not dry:
         raise click.UsageError("Name the output folder with --out DIR, or preview the plan with --dry.")
     show = console(err=as_json)
-    with stopping(), _client(url, key, data) as client:
+    with stopping(pauses=True), _client(url, key, data) as client:
         if out is None or dry:
             _show(_preview(client, plan, text), as_json=as_json)
             return
@@ -237,7 +237,7 @@ def _fault_line(plan: Path, fault: Mapping[str, Any]) -> str:
 def _followed(client: Client, view: PanelView, show: Console) -> PanelView:
     printed, last, settled_by = "", float("-inf"), float("inf")
     while view.state == "running" or (view.settling and time.monotonic() < settled_by):
-        time.sleep(_POLL_SECONDS)
+        pause(_POLL_SECONDS)
         view = client.call(routes.READ_PANEL, view.id)
         line, now = _line(view), time.monotonic()
         if view.state != "running":
@@ -260,7 +260,7 @@ def _line(view: PanelView) -> str:
 def _write_files(client: Client, panel_id: str, out: Path) -> None:
     for name, form in _FILES.items():
         while (content := client.call(routes.PANEL_REPORT, panel_id, query={"format": form})).startswith(_MAKING):
-            time.sleep(_POLL_SECONDS)
+            pause(_POLL_SECONDS)
         _write(out / name, content)
 
 

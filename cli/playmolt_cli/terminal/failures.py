@@ -5,6 +5,8 @@ import logging
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -115,14 +117,39 @@ def _is_no_broken_pipe(record: logging.LogRecord) -> bool:
 
 
 @contextmanager
-def stopping() -> Iterator[None]:
-    """Treat SIGTERM like Ctrl-C, so that cleanup runs."""
+def stopping(*, pauses: bool = False) -> Iterator[None]:
+    """Treat SIGTERM like Ctrl-C, so that cleanup runs.
+
+    With `pauses`, each of them counts even if its exception is lost: for code that runs no event loop and waits with
+    `pause`.
+    """
 
     def interrupt(*_: object) -> None:
+        _interrupted.set()
         raise KeyboardInterrupt
 
-    former = signal.signal(signal.SIGTERM, interrupt)
+    former = {
+        number: signal.signal(number, interrupt)
+        for number in ((signal.SIGTERM, signal.SIGINT) if pauses else (signal.SIGTERM,))
+        if signal.getsignal(number) is not signal.SIG_IGN  # a shell makes processes in the background ignore Ctrl-C
+    }
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, former)
+        for number, handler in former.items():
+            signal.signal(number, handler)
+        _interrupted.clear()
+
+
+def pause(seconds: float) -> None:
+    """Sleep. Raises KeyboardInterrupt also for an earlier signal inside `stopping` whose exception was lost.
+
+    An exception that a signal handler raises can get lost in a library: in msgspec 0.22 while it hashes a new type.
+    """
+    if not _interrupted.is_set():
+        time.sleep(seconds)
+    if _interrupted.is_set():
+        raise KeyboardInterrupt
+
+
+_interrupted: Final = threading.Event()

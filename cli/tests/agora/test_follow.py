@@ -1,8 +1,9 @@
 """How `agora run` begins and goes on, against a platform that is played by canned states."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Annotated, Any, cast
 
 import httpx
 import msgspec
@@ -14,7 +15,7 @@ from playmolt_cli.agora.follow import INTERRUPTED, follow, stopped_by_ctrl_c
 from playmolt_cli.agora.plan import SelectedPlan, selected
 from playmolt_cli.agora.start import open_experiment, resume_experiment, unfinished_versions
 from playmolt_cli.agora.table import PausedRuns, total
-from playmolt_cli.terminal.failures import Failure
+from playmolt_cli.terminal.failures import Failure, stopping
 from playmolt_schemas.agora.plan import DeviationRow, ExperimentProgress, ExperimentState, LookRow, PlanUnderWay, RunRow
 from playmolt_schemas.codes import Code, FieldFault, problem_bytes
 from playmolt_schemas.stored.agora.plan import Budget, Folder, FolderFile, PcsSoFar, Spent
@@ -195,6 +196,31 @@ def test_ctrl_c_stops_the_experiment_with_a_reason_that_the_command_knows(platfo
         platform.before = interrupt
         with pytest.raises(KeyboardInterrupt), stopped_by_ctrl_c(client, ID, quiet):
             follow(client, ID, quiet, poll=0)
+    assert platform.posted == [(f"/{ID}/stop", {"reason": INTERRUPTED})]
+
+
+def test_ctrl_c_counts_although_msgspec_loses_its_exception(platform: Platform) -> None:
+    class Interrupting:
+        """Part of a type during whose first decoding a person presses Ctrl-C."""
+
+        waits = False
+
+        def __hash__(self) -> int:
+            if self.waits:
+                self.waits = False
+                signal.raise_signal(signal.SIGINT)
+            return 0
+
+    part = Interrupting()
+    interrupted, quiet = Annotated[int, part], Console(quiet=True)
+    part.waits = True
+    platform.before = lambda: msgspec.json.decode(b"1", type=interrupted)
+    with (
+        _calling(platform) as client, stopping(pauses=True), pytest.raises(KeyboardInterrupt),
+        stopped_by_ctrl_c(client, ID, quiet),
+    ):  # fmt: skip
+        follow(client, ID, quiet, poll=0)
+    assert not part.waits
     assert platform.posted == [(f"/{ID}/stop", {"reason": INTERRUPTED})]
 
 
