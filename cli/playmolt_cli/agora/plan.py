@@ -218,4 +218,4 @@ def _body(text: str, plan: Plan, imported: Mapping[str, str]) -> Any:
     """The original text, so that the lock keeps its comments; with imports, the document that includes them."""
     if not imported:
         return text
-    return document.plain(document.load(text)) | {"stage1_import": msgspec.to_builtins(plan.stage1_import)}
+    return document.load(text) | {"stage1_import": msgspec.to_builtins(plan.stage1_import)}

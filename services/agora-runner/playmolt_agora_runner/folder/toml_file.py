@@ -8,7 +8,7 @@ from playmolt_core.game.packs.toml_lines import lines_of, syntax_fault
 from playmolt_schemas.agora.plan import PlanFault
 
 from playmolt_agora_runner.folder.source import KeyLines, Source
-from playmolt_agora_runner.folder.structs import StructReader
+from playmolt_agora_runner.struct_reader import StructReader
 from playmolt_agora_runner.world import worlds
 
 S = TypeVar("S", bound=msgspec.Struct)

@@ -19,36 +19,6 @@ _RATE_MOST = 10
 _OF_ENERGY: Final = frozenset(("tax", "pool", "subsidy"))
 
 
-class FaultyKeys(FaultyParts):
-    """The keys of a world file with a fault."""
-
-    def __init__(self, faults: Iterable[PlanFault]) -> None:
-        super().__init__(())
-        self._misspelt: set[str] = set()
-        self.add(faults)
-
-    def add(self, faults: Iterable[PlanFault]) -> None:
-        for fault in faults:
-            if fault.code == "unknown_key":
-                self._misspelt.add(fault.field.rpartition(".")[0])
-            else:
-                self.fields.add(".".join(fault.field.split(".")[:3]))
-
-    def names(self, table: str) -> set[str]:
-        """The entries of a table that have a fault."""
-        return {key.split(".")[1] for key in self.fields if key.startswith(f"{table}.")}
-
-    def whole(self, table: str) -> bool:
-        """Whether nothing is known of a table."""
-        return bool({"", table} & self.fields)
-
-    def explains(self, fault: PlanFault) -> bool:
-        """Whether a fault follows from another: a missing text may be there under a wrong name."""
-        field = fault.field
-        misspelt = any(field.startswith(f"{entry}.") for entry in self._misspelt if entry)
-        return self.any(field) or (fault.code == "missing_text" and misspelt)
-
-
 def faults(
     rules: Rules, at: KeyLines, languages: Sequence[Language], homes: frozenset[str], before: Iterable[PlanFault] = ()
 ) -> list[PlanFault]:
@@ -56,7 +26,7 @@ def faults(
     own = rules.own
     if own is UNSET:
         return []
-    spoilt = FaultyKeys(before)
+    spoilt = FaultyParts(_fields(before))
     found = [
         fault
         for fault in (
@@ -66,14 +36,19 @@ def faults(
             *_stocks(own, at),
             *_texts(own, at, languages),
         )
-        if not spoilt.explains(fault)
+        if not spoilt.any(fault.field)
     ]
     # What names nothing cannot be paid for or entered, either.
-    spoilt.add(found)
+    spoilt.fields.update(_fields(found))
     return [*found, *_payable(rules, own, at, spoilt), *_reachable(own, at, homes, spoilt), *_endless(own, at, spoilt)]
 
 
-def _named(own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
+def _fields(faults: Iterable[PlanFault]) -> set[str]:
+    """Where there are faults; an unknown key says nothing of others."""
+    return {fault.field for fault in faults if fault.code != "unknown_key"}
+
+
+def _named(own: OwnWorld, at: KeyLines, spoilt: FaultyParts) -> Iterator[PlanFault]:
     """What a file names and does not have."""
     if not own.places:
         yield at.fault("places", "a world needs at least one place: [places.NAME]")
@@ -90,15 +65,16 @@ def _named(own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFaul
         *((f"actions.{name}.take", each.take, "resource") for name, each in own.actions.items()),
         ("end.resource", own.end.resource, "resource"),
     ]
-    known = {"place": {*own.places, *spoilt.names("places")}, "resource": {*own.resources, *spoilt.names("resources")}}
     for field, names, what in named:
+        known = sorted(own.places if what == "place" else own.resources)
         for name in names:
-            if name not in known[what] and not spoilt.whole(f"{what}s"):
-                choices = ", ".join(sorted(known[what])) or "none"
+            # An entry with a fault may be missing.
+            if name not in known and not spoilt.any(f"{what}s.{name}"):
+                choices = ", ".join(known) or "none"
                 yield at.fault(field, f"{name} is not a {what} of this world; choose from {choices}")
 
 
-def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
+def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyParts) -> Iterator[PlanFault]:
     unledgered = rules.energy.ledger == "none" and not spoilt.any("energy")
     for name, action in own.actions.items():
         field = f"actions.{name}"
@@ -119,7 +95,7 @@ def _numbers(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> I
             yield at.fault(f"{field}.target", 'must be "agent" when does = "whisper"')
 
 
-def _cited(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
+def _cited(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyParts) -> Iterator[PlanFault]:
     """Named rules that an action cites and does not fit."""
     unledgered = rules.energy.ledger == "none" and not spoilt.any("energy")
     for name, action in own.actions.items():
@@ -171,7 +147,7 @@ def _texts(own: OwnWorld, at: KeyLines, languages: Sequence[Language]) -> Iterat
                 )
 
 
-def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
+def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyParts) -> Iterator[PlanFault]:
     """Actions that no agent can ever pay: the whole world if a newcomer can pay none, and each that takes too much."""
     paid = False
     for name, action in own.actions.items():
@@ -204,7 +180,7 @@ def _least(value: int | str, least: int) -> int:
     return least if value == "amount" else int(value)
 
 
-def _reachable(own: OwnWorld, at: KeyLines, homes: frozenset[str], spoilt: FaultyKeys) -> Iterator[PlanFault]:
+def _reachable(own: OwnWorld, at: KeyLines, homes: frozenset[str], spoilt: FaultyParts) -> Iterator[PlanFault]:
     if own.places and not spoilt.any("places", "actions"):
         yield from _entered(own, at, homes)
     for name, action in own.actions.items():
@@ -233,7 +209,7 @@ def _entered(own: OwnWorld, at: KeyLines, homes: frozenset[str]) -> Iterator[Pla
             )
 
 
-def _endless(own: OwnWorld, at: KeyLines, spoilt: FaultyKeys) -> Iterator[PlanFault]:
+def _endless(own: OwnWorld, at: KeyLines, spoilt: FaultyParts) -> Iterator[PlanFault]:
     for name, least in own.end.resource.items():
         if not spoilt.any("end", f"resources.{name}") and own.resources[name].start <= least:
             message = f"a run would end at once: {name} starts with {own.resources[name].start}"

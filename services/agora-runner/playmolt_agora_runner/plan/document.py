@@ -11,7 +11,6 @@ from playmolt_schemas.text import decimal_text, unstorable
 
 _AMOUNTS: Final = frozenset(("seed", "alpha", "money", "width", "temperature", "top_p", "effect", "dispersion"))
 """Fields that hold a number as its text."""
-_DEPTH: Final = 30
 _LARGEST: Final = 2**53
 
 
@@ -24,36 +23,36 @@ class Unreadable(ValueError):
 
 
 def load(text: str) -> Any:
-    """Read a text into dicts, lists, texts, numbers, booleans and None. Raises Unreadable.
+    """Read a text into dicts, lists, texts, integers, booleans, None and Decimal. Raises Unreadable.
 
     Duplicate keys, anchors and tags are refused: one reader would take the first value, the next the last.
     """
     try:
-        return json.loads(text, object_pairs_hook=_object)
-    except json.JSONDecodeError:
-        return _yaml(text)
+        return plain(_parsed(text))
     except RecursionError:
         raise Unreadable("nested too deeply") from None
-
-
-def _yaml(text: str) -> object:
-    try:
-        return yaml.load(text, Loader=_Loader)  # noqa: S506 -- a SafeLoader that takes less
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
         hint = "; put a text with a question mark into quotes" if "'?'" in str(error.problem) else ""
         message = f"{place}{error.problem or error.context}{hint}"
         raise Unreadable(message, mark.line + 1 if mark else None) from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # among them an integer of thousands of digits
         raise Unreadable(str(error)) from None
+
+
+def _parsed(text: str) -> object:
+    try:
+        return json.loads(text, object_pairs_hook=_object)
+    except json.JSONDecodeError:
+        return yaml.load(text, Loader=_Loader)  # noqa: S506 -- a SafeLoader that takes less
 
 
 def lines(text: str) -> dict[str, int]:
     """The line that each field of a text begins in, by its path as in `phases.phase2.runs`."""
     try:
         root = yaml.compose(text, Loader=_Loader)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return {}
     found: dict[str, int] = {}
     waiting = [("", root)]
@@ -115,20 +114,11 @@ def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
 class _Loader(yaml.SafeLoader):
     """YAML without anchors, merge keys, dates and repeated keys."""
 
-    _depth = 0
-
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         if self.check_event(yaml.AliasEvent):
             mark = self.get_event().start_mark  # type: ignore[no-untyped-call]  # the stubs leave it out
             raise yaml.composer.ComposerError(None, None, "anchors are not taken; write it out", mark)
-        if self._depth > _DEPTH:
-            mark = self.get_event().start_mark  # type: ignore[no-untyped-call]  # the stubs leave it out
-            raise yaml.composer.ComposerError(None, None, "nested too deeply", mark)
-        self._depth += 1
-        try:
-            return super().compose_node(parent, index)
-        finally:
-            self._depth -= 1
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, object]:
         seen = set()

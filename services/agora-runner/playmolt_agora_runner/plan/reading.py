@@ -16,10 +16,10 @@ from playmolt_schemas.stored.agora.turn import Interview
 from playmolt_schemas.text import trimmed, unstorable
 
 from playmolt_agora_runner.folder.source import ALL_READ, FaultyParts, KeyLines, Places
-from playmolt_agora_runner.folder.structs import StructReader
 from playmolt_agora_runner.plan import attribution, document, stage1_import
 from playmolt_agora_runner.plan.faults import faults_of
 from playmolt_agora_runner.plan.plan import known_tests
+from playmolt_agora_runner.struct_reader import StructReader
 
 FIELDS: Final = StructReader("an object", "field", "unknown_field", fills=True)
 _RESTS_ON: Final = {
@@ -74,7 +74,7 @@ def read(body: object, imported: Mapping[str, str] | None = None) -> Plan | Faul
 def reading(body: object, imported: Mapping[str, str] | None = None) -> ParsedPlan:
     """Read as much of a plan, a text or a parsed one, as there is, with every fault of it."""
     try:
-        values = document.plain(_loaded(body) if isinstance(body, str) else body)
+        values = _loaded(body) if isinstance(body, str) else document.plain(body)
     except document.Unreadable as error:
         return ParsedPlan(None, (PlanFault("", str(error), code="unreadable", line=error.line),))
     lines = document.lines(body) if isinstance(body, str) else {}

@@ -9,7 +9,7 @@ from playmolt_schemas.stored.agora.plan import Alias, Count, ImportedRun, Line, 
 from playmolt_schemas.stored.agora.turn import ACTIONS, Action, Language
 from playmolt_schemas.text import unstorable
 
-from playmolt_agora_runner.folder.structs import explained
+from playmolt_agora_runner.struct_reader import explained
 
 COLUMNS: Final = ("run", "model", "language", "action", "count")
 """Of the CSV file, one row for each run, model, language and action."""

@@ -11,8 +11,7 @@ from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.world import acts, world
-from playmolt_agora_runner.world.acts import Deed
-from playmolt_agora_runner.world.named_rules import ActAttempt
+from playmolt_agora_runner.world.named_rules import ActAttempt, Deed
 from playmolt_agora_runner.world.state import RunState
 
 

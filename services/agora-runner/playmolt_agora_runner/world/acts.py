@@ -8,35 +8,17 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-import msgspec
 from msgspec.structs import replace
 from playmolt_schemas.stored.agora.own_world import Amounts
 from playmolt_schemas.stored.agora.turn import Effect
 
 from playmolt_agora_runner.world import ledger, world
-from playmolt_agora_runner.world.named_rules import RULES, ActAttempt, Reason, Terms, may_contest
+from playmolt_agora_runner.world.named_rules import RULES, ActAttempt, Deed, Reason, may_contest
 from playmolt_agora_runner.world.state import RunState
 from playmolt_agora_runner.world.world import Row
 
 _WHOLE: Final = re.compile(r"\+?(\d{1,6})", re.ASCII)
 _SHORT: Final[Mapping[str, Reason]] = dict.fromkeys(("not_here", "unknown_place", "same_place"), "no_target")
-
-
-class Deed(msgspec.Struct, frozen=True, kw_only=True):
-    """A judged attempt. `energy` are steps in order, `influence` and `treasury` changes, `place` a move's goal."""
-
-    reason: Reason | None = None
-    energy: tuple[tuple[str, int], ...] = ()
-    influence: dict[str, int] = {}
-    treasury: int = 0
-    place: str | None = None
-    value: int | None = None
-    amount: int | None = None
-    resources: dict[str, int] = {}
-
-    @property
-    def success(self) -> bool:
-        return self.reason is None
 
 
 def judged(attempt: ActAttempt, action: str) -> Deed:
@@ -45,7 +27,8 @@ def judged(attempt: ActAttempt, action: str) -> Deed:
     amount = amount_of(row, attempt.content)
     reason = _refused(attempt, row, amount)
     if reason is not None:
-        return Deed(reason=reason if row.packaged else _SHORT.get(reason, reason), amount=amount)
+        reason = reason if row.packaged else _SHORT.get(reason, reason)
+        return Deed(agent=attempt.agent, reason=reason, amount=amount)
     return _deed(attempt, row, amount)
 
 
@@ -68,10 +51,12 @@ def effects(state: RunState, deed: Deed) -> tuple[Effect, Effect]:
         return Effect(), Effect()
     applied, shadow = Effect(), Effect()
     if state.rules.energy.ledger != "none":
-        energy = Effect(energy=ledger.moved(state, deed.energy), treasury=deed.treasury)
-        applied, shadow = ledger.reckoned(state, energy)
-    influence = deed.influence if state.rules.influence else {}
-    return replace(applied, influence=influence, resources=deed.resources), shadow
+        steps = ((deed.agent, -deed.cost), (deed.agent, deed.gained), (deed.target, deed.given))
+        energy = ledger.moved(state, (step for step in steps if step[1]))
+        applied, shadow = ledger.reckoned(state, Effect(energy=energy, treasury=deed.treasury))
+    influence = {deed.agent: deed.earned} if deed.earned else {}
+    influence |= {deed.target: deed.influence} if deed.influence else {}
+    return replace(applied, influence=influence if state.rules.influence else {}, resources=deed.resources), shadow
 
 
 def null_effect(state: RunState, deed: Deed | None, applied: Effect) -> bool:
@@ -82,7 +67,7 @@ def null_effect(state: RunState, deed: Deed | None, applied: Effect) -> bool:
     if any(applied.energy.values()) or any(applied.influence.values()) or applied.resources:
         return False
     real = state.rules.energy.ledger == "real"
-    return not (real and deed and deed.success and any(step < 0 for _, step in deed.energy))
+    return not (real and deed and deed.success and (deed.cost or deed.gained < 0))
 
 
 def feasible(state: RunState, agent: str) -> tuple[str, ...]:
@@ -169,25 +154,26 @@ def _unpaid(attempt: ActAttempt, row: Row, amount: int | None) -> Reason | None:
 
 
 def _deed(attempt: ActAttempt, row: Row, amount: int | None) -> Deed:
-    agent, unit = attempt.agent, attempt.state.rules.unit
+    unit = attempt.state.rules.unit
     (cost, paid), (gain, earned), (give, given) = (_valued(part, amount) for part in (row.cost, row.gain, row.give))
-    terms = Terms(target=str(attempt.target), gained=gain * unit, given=give * unit, influence=given)
+    taken = {name: -_value(value, amount) for name, value in row.take.items()}
+    deed = Deed(
+        agent=attempt.agent,
+        target=str(attempt.target),
+        amount=amount,
+        cost=cost * unit,
+        gained=gain * unit,
+        earned=earned - paid,
+        given=give * unit,
+        influence=given,
+        place=attempt.target if row.does == "move" else None,
+        resources={name: step for name, step in taken.items() if step},
+    )
     for name in row.rules:
         changes = RULES[name].changes
         if changes is not None:
-            changes(attempt, terms, row)
-    steps = ((agent, -cost * unit), (agent, terms.gained), (terms.target, terms.given))
-    influence = {agent: earned - paid} if earned != paid else {}
-    taken = {name: -_value(value, amount) for name, value in row.take.items()}
-    return Deed(
-        energy=tuple(step for step in steps if step[1]),
-        influence=influence | ({terms.target: terms.influence} if terms.influence else {}),
-        treasury=terms.treasury,
-        place=attempt.target if row.does == "move" else None,
-        value=terms.value,
-        amount=amount,
-        resources={name: step for name, step in taken.items() if step},
-    )
+            changes(attempt, deed, row)
+    return deed
 
 
 def _valued(amounts: Amounts, amount: int | None) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """Named rules: what an action does that a row of numbers cannot say. A row cites them, of a shipped world or a user's.
 
-A rule may refuse an attempt, or change its terms before all effects apply at once. Some rules do neither: they are
+A rule may refuse an attempt, or change what it does before all effects apply at once. Some rules do neither: they are
 read where an epoch or the fold has to know them (`pool`, `ties`, `leak`, `feedback`).
 """
 
@@ -47,15 +47,29 @@ class ActAttempt(msgspec.Struct, frozen=True):
         return self.state.beside(self.agent)
 
 
-class Terms(msgspec.Struct, kw_only=True):
-    """What an act will do. Energy and treasury are in units of the run, `given` goes to `target`."""
+class Deed(msgspec.Struct, kw_only=True):
+    """What an attempt does, or why it does nothing. Energy and treasury are in units of the run.
 
-    target: str
-    gained: int
-    given: int
-    influence: int
+    `earned` is the actor's change of influence, `given` and `influence` go to `target`; `place` is a move's goal.
+    """
+
+    agent: str
+    target: str = ""
+    reason: Reason | None = None
+    amount: int | None = None
+    cost: int = 0
+    gained: int = 0
+    earned: int = 0
+    given: int = 0
+    influence: int = 0
     treasury: int = 0
+    place: str | None = None
     value: int | None = None
+    resources: dict[str, int] = {}
+
+    @property
+    def success(self) -> bool:
+        return self.reason is None
 
 
 class NamedRule(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +77,7 @@ class NamedRule(msgspec.Struct, frozen=True, kw_only=True):
 
     sets: tuple[str, ...] = ()
     refuses: Callable[[ActAttempt, Row], Reason | None] | None = None
-    changes: Callable[[ActAttempt, Terms, Row], None] | None = None
+    changes: Callable[[ActAttempt, Deed, Row], None] | None = None
 
 
 def text_of(target: str | None, content: str | None, row: Row) -> str | None:
@@ -82,31 +96,31 @@ def _number(field: str | None) -> int | None:
     return int(found.group(1)) if found and found.group(1).isascii() else None
 
 
-def _taxed(attempt: ActAttempt, terms: Terms, row: Row) -> None:
+def _taxed(attempt: ActAttempt, deed: Deed, row: Row) -> None:
     # The tax comes off the gain: were it a step of its own, the maximum would cut the gain before it.
     due = market.tax(attempt.state.rules, attempt.state.tax_rate, row.gain.energy)
-    terms.gained -= due
-    terms.treasury += due
+    deed.gained -= due
+    deed.treasury += due
 
 
-def _by_elder(attempt: ActAttempt, terms: Terms, _: Row) -> None:
+def _by_elder(attempt: ActAttempt, deed: Deed, _: Row) -> None:
     state = attempt.state
     if state.agents[attempt.agent].rank == "elder":
-        whole = int(terms.given // state.rules.unit * Fraction(state.rules.elder_factor))
-        terms.given = whole * state.rules.unit
+        whole = int(deed.given // state.rules.unit * Fraction(state.rules.elder_factor))
+        deed.given = whole * state.rules.unit
 
 
-def _in_crisis(attempt: ActAttempt, terms: Terms, _: Row) -> None:
+def _in_crisis(attempt: ActAttempt, deed: Deed, _: Row) -> None:
     """More is given; after the elder's factor, which is on the support itself."""
     state = attempt.state
     if state.crisis:
-        terms.given += state.rules.crisis.support_energy * state.rules.unit
-        terms.influence += state.rules.crisis.support_influence
+        deed.given += state.rules.crisis.support_energy * state.rules.unit
+        deed.influence += state.rules.crisis.support_influence
 
 
-def _in_alley(attempt: ActAttempt, terms: Terms, _: Row) -> None:
+def _in_alley(attempt: ActAttempt, deed: Deed, _: Row) -> None:
     if not is_alley(attempt.place):
-        terms.gained = 0
+        deed.gained = 0
 
 
 def _no_market_speech(attempt: ActAttempt, _: Row) -> Reason | None:
@@ -121,8 +135,8 @@ def _no_rate(attempt: ActAttempt, _: Row) -> Reason | None:
     return "bad_value" if rate_of(attempt.target, attempt.content) is None else None
 
 
-def _rate(attempt: ActAttempt, terms: Terms, _: Row) -> None:
-    terms.value = rate_of(attempt.target, attempt.content)
+def _rate(attempt: ActAttempt, deed: Deed, _: Row) -> None:
+    deed.value = rate_of(attempt.target, attempt.content)
 
 
 def _no_subsidy(attempt: ActAttempt, _: Row) -> Reason | None:
@@ -136,10 +150,10 @@ def _no_subsidy(attempt: ActAttempt, _: Row) -> Reason | None:
     return "not_enough_treasury" if amount * state.rules.unit > state.treasury else None
 
 
-def _subsidy(attempt: ActAttempt, terms: Terms, _: Row) -> None:
-    terms.value = _number(attempt.content) or 0
-    terms.given += terms.value * attempt.state.rules.unit
-    terms.treasury -= terms.value * attempt.state.rules.unit
+def _subsidy(attempt: ActAttempt, deed: Deed, _: Row) -> None:
+    deed.value = _number(attempt.content) or 0
+    deed.given += deed.value * attempt.state.rules.unit
+    deed.treasury -= deed.value * attempt.state.rules.unit
 
 
 def may_contest(state: RunState, agent: str) -> bool:

@@ -15,12 +15,15 @@ from playmolt_schemas.stored.agora.turn import PhaseName
 from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.text import unstorable
 
+from playmolt_agora_runner.struct_reader import StructReader
+
 _FILES: Final = files("playmolt_agora_runner").joinpath("worlds")
 
 RULES_VERSION: Final = 2
 """Raised whenever the same act in the same world has another result."""
 
 
+_READER: Final = StructReader("a table", "key", "unknown_field")
 _OPTIONAL: Final = frozenset(("ranks_act",))
 """Rules that no packaged world sets; a plan may."""
 _OWN: Final = "defines the world and cannot be changed: its prompts mention it"
@@ -128,19 +131,12 @@ def override(table: dict[str, Any], name: str, value: Any) -> PlanFault | None:
         return PlanFault(f"rules.{name}", f"is not a rule; the rules here are {beside}", code="unknown_field")
     before = dict(place)
     place[last] = value
-    try:
-        msgspec.convert(table, Rules)
-    except msgspec.ValidationError as error:
-        place.clear()
-        place.update(before)
-        message = _message(error)
-        return PlanFault(f"rules.{name}", message, code="wrong_type" if ", got" in message else "out_of_range")
-    return None
-
-
-def _message(error: msgspec.ValidationError) -> str:
-    message = str(error).split(" - at ")[0]
-    return message[:1].lower() + message[1:]
+    _, faults = _READER.partly(Rules, table)
+    if not faults:
+        return None
+    place.clear()
+    place.update(before)
+    return msgspec.structs.replace(faults[0], field=f"rules.{name}")
 
 
 def _ranges(found: Rules) -> Iterator[PlanFault]:

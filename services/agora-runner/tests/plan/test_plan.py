@@ -278,7 +278,7 @@ class TestReading:
         "text",
         ["", "- a", "name: a\nname: b", "{\"name\": 1, \"name\": 2}", "a: &x 1\nb: *x", "a: [", "{", "? [1]\n: 2",
          "x: !!python/object:os.system {}", "seed: .inf", "name: \"\\0\"", "{\"a\": NaN}", "a: " + "[" * 3000,
-         "x" * 70_000, "name: \ud800"],
+         "x" * 70_000, "name: \ud800", '{"seed": ' + "[" * 600 + "]" * 600 + "}", "seed: " + "1" * 5000],
     )  # fmt: skip
     def test_what_two_readers_would_read_differently_is_refused(self, text: str) -> None:
         assert list(faults(text)) == [""]
