@@ -56,7 +56,7 @@ ANY_CEILINGS: Final = {
     "playmolt_core": 178,
     "playmolt": 45,
     "playmolt_cli": 141,
-    "playmolt_agora": 72,
+    "playmolt_agora": 74,
     "playmolt_agora_runner": 56,
     "playmolt_devchain": 12,
     "playmolt_gateway": 112,

@@ -8,19 +8,19 @@ import select
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any, Final, cast
 
 import msgspec
-import polars as pl
-import polars.selectors as cs
-import pyarrow as arrow  # type: ignore[import-untyped]
+import pyarrow as arrow  # type: ignore[import-untyped]  # pyarrow ships no types
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.instrument import measure_file
 from playmolt_schemas.instrument.laboratory import MeasureTrial
 from playmolt_schemas.instrument.measure_file import Kind, MeasureDeclaration
 from playmolt_schemas.stored.agora.turn import TurnRecord
+from pyarrow import compute
 
 from playmolt_agora.measures.data.turns import table
 
@@ -32,8 +32,13 @@ _ENVIRONMENT: Final = {"POLARS_MAX_THREADS": "2", "OPENBLAS_NUM_THREADS": "1", "
 _STARTED: Final = b"started\n"
 _SHOWN: Final = 500
 _PLACE: Final = "measures/"
-_OTHER_KINDS: Final[Mapping[pl.DataType, Kind]] = {pl.String(): "str", pl.Boolean(): "bool"}
-"""The kinds of columns without numbers."""
+_TYPES: Final[Mapping[Kind, tuple[Any, tuple[Callable[[object], bool], ...]]]] = {
+    "str": (arrow.string(), (arrow.types.is_string, arrow.types.is_large_string, arrow.types.is_string_view)),
+    "int": (arrow.int64(), (arrow.types.is_integer,)),
+    "float": (arrow.float64(), (arrow.types.is_floating,)),
+    "bool": (arrow.bool_(), (arrow.types.is_boolean,)),
+}
+"""The Arrow type of each kind, and what recognises the types that become it."""
 
 
 class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -79,18 +84,16 @@ def measured(
 ) -> MeasureResult:
     """Run a measure over an Arrow table of turns; `seconds` overrides its declared limit, `command` its process."""
     found = _answer(declared, turns, seconds or declared.seconds, command)
-    if isinstance(found, MeasureResult):
+    if found.code is not None:
         return found
-    reason = _unlike(declared, found)
+    reason = _unlike(declared, found.table)
     if reason is not None:
         return MeasureResult(code="measure_output", detail=reason)
-    return MeasureResult(table=_laid_out(declared, found))
+    return MeasureResult(table=_laid_out(declared, found.table))
 
 
-def _answer(
-    declared: MeasureDeclaration, turns: object, seconds: float, command: Sequence[str]
-) -> pl.DataFrame | MeasureResult:
-    """The table that the process of a measure gives, or its failure. Its time begins when its libraries are loaded."""
+def _answer(declared: MeasureDeclaration, turns: object, seconds: float, command: Sequence[str]) -> MeasureResult:
+    """What the process of a measure says. Its time begins when it has loaded its libraries."""
     with tempfile.TemporaryDirectory(prefix="playmolt-measure-") as folder, tempfile.TemporaryFile() as given:
         _write_task(declared, turns, given)
         with subprocess.Popen(
@@ -111,7 +114,7 @@ def _answer(
     if not line:
         return _died(declared, process.returncode, output)
     head = msgspec.json.decode(line, type=MeasureResult)
-    return pl.read_ipc_stream(table) if head.code is None else head
+    return MeasureResult(table=arrow.ipc.open_stream(table).read_all()) if head.code is None else head
 
 
 def _write_task(declared: MeasureDeclaration, turns: Any, out: IO[bytes]) -> None:
@@ -130,33 +133,30 @@ def _died(declared: MeasureDeclaration, status: int, said: bytes) -> MeasureResu
     return MeasureResult(code="measure_failed", detail=f"its process ended with status {status}. {output}".strip())
 
 
-def _unlike(declared: MeasureDeclaration, found: pl.DataFrame) -> str | None:
+def _unlike(declared: MeasureDeclaration, found: Any) -> str | None:
     """How a table differs from its declaration."""
-    if found.height > ROWS_MOST:
-        return f"returned {found.height:,} rows; the limit is {ROWS_MOST:,}"
-    if found.columns != list(declared.columns):
-        returned, expected = ", ".join(found.columns), ", ".join(declared.columns)
+    if found.num_rows > ROWS_MOST:
+        return f"returned {found.num_rows:,} rows; the limit is {ROWS_MOST:,}"
+    if found.column_names != list(declared.columns):
+        returned, expected = ", ".join(found.column_names), ", ".join(declared.columns)
         return f"returned the columns {returned}; the declared columns are {expected}"
     for name, kind in declared.columns.items():
-        if _kind_of(found.schema[name]) != kind:
-            return f"column {name} has type {found.schema[name]}; the declared type is {kind}"
-    keys = found.select(declared.keys)
-    repeated = keys.filter(keys.is_duplicated())
-    return f"two rows with the key {', '.join(map(str, repeated.row(0)))}" if repeated.height else None
+        dtype = found.schema.field(name).type
+        if not any(test(dtype) for test in _TYPES[kind][1]):
+            return f"column {name} has type {dtype}; the declared type is {kind}"
+    keys = Counter(zip(*(found.column(key).to_pylist() for key in declared.keys), strict=True))
+    repeated = [key for key, rows in keys.items() if rows > 1]
+    return f"two rows with the key {', '.join(map(str, repeated[0]))}" if repeated else None
 
 
-def _kind_of(dtype: pl.DataType) -> Kind | None:
-    if dtype.is_float():
-        return "float"
-    return "int" if dtype.is_integer() else _OTHER_KINDS.get(dtype)
-
-
-def _laid_out(declared: MeasureDeclaration, found: pl.DataFrame) -> Any:
-    """The Arrow table in its declared types, rows sorted by the keys; a number that is not finite is null."""
-    finite = pl.when(cs.float().is_finite()).then(cs.float())
-    types = {"str": arrow.string(), "int": arrow.int64(), "float": arrow.float64(), "bool": arrow.bool_()}
-    laid = found.with_columns(finite).sort(declared.keys, nulls_last=True).to_arrow()
-    return laid.cast(arrow.schema([(name, types[kind]) for name, kind in declared.columns.items()]))
+def _laid_out(declared: MeasureDeclaration, found: Any) -> Any:
+    """The table in its declared types, rows sorted by the keys; a number that is not finite is null."""
+    laid = found.cast(arrow.schema([(name, _TYPES[kind][0]) for name, kind in declared.columns.items()]))
+    for at, (name, kind) in enumerate(declared.columns.items()):
+        if kind == "float":
+            column = laid.column(at)
+            laid = laid.set_column(at, name, compute.if_else(compute.is_finite(column), column, None))
+    return laid.sort_by([(key, "ascending") for key in declared.keys])
 
 
 TRIAL_SECONDS: Final = 5.0

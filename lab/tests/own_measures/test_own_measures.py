@@ -80,10 +80,16 @@ def test_a_measure_sees_every_turn(turns: Any) -> None:
         ("    x = bytearray(4 * 1024 ** 3)\n" + GOOD, "measure_memory"),
         ('    return turns.select("run", "agent")\n', "measure_output"),
         ('    return turns.select("run", "agent", pl.lit(1).alias("acts"))\n', "measure_output"),
+        ("    import pyarrow as pa\n    return pa.table([['x']] * 3, ['run', 'agent', 'agent'])\n", "measure_output"),
+        (
+            "    import pyarrow as pa\n    span = pa.array([(1, 2, 3)], pa.month_day_nano_interval())\n"
+            "    return pa.table({'run': ['x'], 'agent': ['y'], 'acts': span})\n",
+            "measure_output",
+        ),
         ('    open("kept", "w").write("x")\n' + GOOD, "measure_forbidden"),
         ("    import os\n    os.system('true')\n" + GOOD, "measure_forbidden"),
     ],
-    ids=["loops", "raises", "eats", "columns", "keys", "writes", "starts"],
+    ids=["loops", "raises", "eats", "columns", "keys", "twice", "type", "writes", "starts"],
 )
 def test_one_that_does_not_hold_is_a_code(turns: Any, body: str, code: str) -> None:
     found = measured(declared(body), turns, seconds=2 if code == "measure_timeout" else 20)
