@@ -39,7 +39,7 @@ def persona(phase: str, name: str, old: str, new: str) -> Callable[[PromptTexts]
 
 def own(group: str, key: str, text: str) -> Callable[[PromptTexts], PromptTexts]:
     def change(words: PromptTexts) -> PromptTexts:
-        return replace(words, own=replace(words.own, **{group: {**getattr(words.own, group), key: text}}))
+        return replace(words, own={**words.own, group: {**words.own[group], key: text}})
 
     return change
 

@@ -1,7 +1,7 @@
 """Personas and event files of a plan's folder."""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Final, get_args
+from typing import Annotated, Final, TypeAlias, get_args
 
 import msgspec
 from msgspec import Meta
@@ -60,28 +60,23 @@ def dressed(scene: Scene, texts: Mapping[str, str]) -> Scene:
     own = scene.own
     if own is None:
         return scene
-    read_events = {part: texts[path] for part, path in own.files.items() if path in texts and part != "persona"}
+    read_events = {part: texts[path] for part, path in own.files.items() if path in texts}
     return msgspec.structs.replace(scene, own=msgspec.structs.replace(own, texts=read_events))
 
 
 EVENTS_MOST: Final = 200
 
 
-class EventFile(msgspec.Struct, frozen=True):
-    """The events of a file by their place in it, without those at fault."""
-
-    at: KeyLines
-    events: dict[int, OwnEvent]
+EventFile: TypeAlias = tuple[KeyLines, Mapping[int, OwnEvent]]
+"""The events of a file by their place in it, without those at fault."""
 
 
 def read_events(source: Source, name: str, languages: Sequence[Language]) -> EventFile:
     """Read a file of events. The source gets the faults."""
-    path = f"events/{name}.toml"
-    found = toml_file.listed(source, path, "event", OwnEvent, EVENTS_MOST)
-    at = KeyLines(path, toml_file.lines(source.used[path]) if found else {})
+    at, found = toml_file.listed(source, f"events/{name}.toml", "event", OwnEvent, EVENTS_MOST)
     for number, event in found.items():
         texts = {language: event.in_language(language) for language in languages}
         source.faults += at.text_faults(f"event[{number}]", texts)
         if len(languages) > 1 and event.ko.strip() and event.en.strip():
             source.pairs.append(at.pair(f"event[{number}]", event.ko, event.en))
-    return EventFile(at, found)
+    return at, found

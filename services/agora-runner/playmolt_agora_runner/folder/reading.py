@@ -103,7 +103,7 @@ class _FolderReader:
         if world.rules.own and world_checks.ends_at_once(world.rules.own, sum(seat.count for seat in room.seats)):
             message = "a run would end on its first turn"
             source.faults.append(PlanFault(f"{at}.seats", message, code="world_ends_at_once"))
-        files = {*(f"personas/{seat.persona}.toml" for seat in room.seats), *(each.at.path for each in events)}
+        files = {*(f"personas/{seat.persona}.toml" for seat in room.seats), *(file.path for file, _ in events)}
         sound = len(source.faults) == before and not any(fault.file in files for fault in source.faults)
         return self._locked(room, world, events) if sound else None
 
@@ -192,7 +192,7 @@ class _FolderReader:
             self._source.faults.append(fault(path, "has the name of a packaged one", "name_taken"))
 
     def _locked(self, room: RoomPlan, world: WorldFile, files: Sequence[EventFile]) -> LockedRoom:
-        rules, events = world.rules, tuple(event for file in files for event in file.events.values())
+        rules, events = world.rules, tuple(event for _, found in files for event in found.values())
         changes: dict[str, Any] = {}
         if own := rules.own:
             rules = msgspec.structs.replace(rules, own=msgspec.structs.replace(own, events=events))
@@ -225,7 +225,7 @@ class _FolderReader:
 
     def _event_faults(self, room: RoomPlan, rules: Rules, files: Sequence[EventFile]) -> Iterator[PlanFault]:
         turns, known = room.turns or rules.epochs, rules.own.resources if rules.own else {}
-        for at, number, event in ((file.at, *each) for file in files for each in file.events.items()):
+        for at, number, event in ((file, *each) for file, found in files for each in found.items()):
             if event.turn > turns:
                 message = f"turn {event.turn} exceeds the {turns} turns of room {room.name}"
                 yield at.fault(f"event[{number}].turn", message)

@@ -39,7 +39,7 @@ def compared(source: Source, names: tuple[str, ...]) -> SymmetryResult:
 
     The source gets the faults.
     """
-    found = toml_file.listed(source, PATH, "declared", DeclaredDifference) if PATH in source.names() else {}
+    found = toml_file.listed(source, PATH, "declared", DeclaredDifference)[1] if PATH in source.names() else {}
     declared = tuple(found.values())
     source.faults += [fault for pair in source.pairs for fault in _faults(pair, declared, names)]
     return SymmetryResult(len(source.pairs), declared)

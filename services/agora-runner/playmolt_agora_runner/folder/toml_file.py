@@ -53,26 +53,28 @@ def partly(source: Source, kind: type[S], values: object, at: KeyLines, field: s
     return found, {fault.field for fault in faults}
 
 
-def listed(source: Source, path: str, key: str, kind: type[S], most: int | None = None) -> dict[int, S]:
+def listed(
+    source: Source, path: str, key: str, kind: type[S], most: int | None = None
+) -> tuple[KeyLines, dict[int, S]]:
     """The tables `[[key]]` of a file that has nothing else, by their place; those at fault are left out.
 
     The source gets the faults.
     """
     found = read(source, path)
     if found is None:
-        return {}
+        return KeyLines(path, {}), {}
     at, values = found.at, found.values.get(key, [])
     unknown = [name for name in found.values if name != key]
     source.faults += [at.fault(name, f"unknown key; the only key is [[{key}]]", "unknown_key") for name in unknown]
     if not isinstance(values, list):
         source.report(at, key, f"must be a list of tables: write [[{key}]]", "wrong_type")
-        return {}
+        return at, {}
     if most is not None and len(values) > most:
         source.report(at, key, f"has {len(values)} {key}s; the limit is {most}")
-        return {}
+        return at, {}
     kept: dict[int, S] = {}
     for number, each in enumerate(values):
         one, wrong = partly(source, kind, each, at, f"{key}[{number}]")
         if one is not None and not wrong:
             kept[number] = one
-    return kept
+    return at, kept

@@ -20,13 +20,16 @@ _OF_ENERGY: Final = frozenset(("tax", "pool", "subsidy"))
 
 
 def faults(
-    rules: Rules, at: KeyLines, languages: Sequence[Language], homes: frozenset[str], before: Iterable[PlanFault] = ()
+    rules: Rules, at: KeyLines, languages: Sequence[Language], homes: frozenset[str], before: Sequence[PlanFault]
 ) -> list[PlanFault]:
     """What is wrong with a world beside the faults that its file was read with."""
     own = rules.own
     if own is UNSET:
         return []
     spoilt = FaultyParts(_fields(before))
+    # A text that is missing may be there under a wrong name.
+    unknown = (fault.field.rpartition(".")[0] for fault in before if fault.code == "unknown_key")
+    misspelt = tuple(f"{entry}." for entry in unknown if entry)
     found = [
         fault
         for fault in (
@@ -36,7 +39,7 @@ def faults(
             *_stocks(own, at),
             *_texts(own, at, languages),
         )
-        if not spoilt.any(fault.field)
+        if not spoilt.any(fault.field) and not (fault.code == "missing_text" and fault.field.startswith(misspelt))
     ]
     # What names nothing cannot be paid for or entered, either.
     spoilt.fields.update(_fields(found))

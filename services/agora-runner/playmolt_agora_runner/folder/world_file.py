@@ -82,13 +82,8 @@ class WorldKeys(msgspec.Struct, frozen=True, kw_only=True):
     resources: Annotated[dict[Name, WorldResource], Meta(max_length=8)] = {}
     influence: _Influence = _Influence()
     ranks: Annotated[tuple[OwnRank, ...], Meta(max_length=6)] = ()
-    end: End = End()
-
-
-class _Cited(Strict, frozen=True, kw_only=True):
-    """The named rules that a file cites for the whole world."""
-
     rules: tuple[RuleName, ...] = ()
+    end: End = End()
 
 
 def read(source: Source, name: str, languages: Sequence[Language], homes: frozenset[str]) -> WorldFile | None:
@@ -134,7 +129,7 @@ def _layers(source: Source, name: str) -> tuple[PhaseName | None, list[TomlFile]
 
 def _rules(source: Source, base: PhaseName | None, files: Sequence[TomlFile]) -> Rules:
     at, before = files[-1].at, len(source.faults)
-    cited = _cited(source, files)
+    cited = _cited(files)
     table = worlds.table(base) if base else _empty(cited)
     table["market"] = table["market"] or "pool" in cited
     known = None if base else {name for rule in cited for name in RULES[rule].sets}
@@ -158,17 +153,14 @@ def _rules(source: Source, base: PhaseName | None, files: Sequence[TomlFile]) ->
     return rules if found.turns is UNSET else replace(rules, epochs=found.turns)
 
 
-def _cited(source: Source, files: Sequence[TomlFile]) -> set[RuleName]:
-    """The named rules that a world or one of its actions cites; an unknown one is a fault, of an action later."""
-    found: set[RuleName] = set()
+def _cited(files: Sequence[TomlFile]) -> set[RuleName]:
+    """The named rules that a world or one of its actions cites, without unknown ones."""
+    tables: list[object] = []
     for file in files:
-        cited, _ = toml_file.partly(source, _Cited, {"rules": file.values.pop("rules", [])}, file.at, "")
-        found |= {*cited.rules} if cited else set()
         actions = file.values.get("actions")
-        for action in actions.values() if isinstance(actions, dict) else ():
-            names = action.get("rules") if isinstance(action, dict) else None
-            found |= {name for name in RULES if isinstance(names, list) and name in names}
-    return found
+        tables += [file.values, *(actions.values() if isinstance(actions, dict) else ())]
+    named = [table["rules"] for table in tables if isinstance(table, dict) and isinstance(table.get("rules"), list)]
+    return {name for name in RULES if any(name in each for each in named)}
 
 
 def _empty(cited: set[RuleName]) -> dict[str, Any]:

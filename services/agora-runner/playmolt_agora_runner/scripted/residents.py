@@ -42,29 +42,17 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     slips: Mapping[_Slip, int]
 
 
-class Phrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a scripted model says, in one language."""
-
-    intro: tuple[str, ...]
-    outro: tuple[str, ...]
-    garbled: tuple[str, ...]
-    refusals: tuple[str, ...]
-    invalid: tuple[str, ...]
-    survival: tuple[str, ...]
-    social: tuple[str, ...]
-    both: tuple[str, ...]
-    plain: tuple[str, ...]
-    words: tuple[str, ...]
-    marks: Mapping[str, tuple[str, ...]]
-    """Of each persona."""
+Phrases = Mapping[str, Sequence[str]]
+"""What a scripted model says, in one language."""
 
 
 class _Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     profiles: Mapping[str, Profile]
     personas: Mapping[str, _Weights]
     homes: Mapping[str, tuple[str, ...]]
-    ko: Phrases
-    en: Phrases
+    phrases: Mapping[Language, Phrases]
+    marks: Mapping[Language, Phrases]
+    """What each persona says."""
 
 
 @cache
@@ -89,7 +77,12 @@ def profile(alias: str) -> Profile:
 
 
 def phrases(language: Language) -> Phrases:
-    return _script().ko if language == "ko" else _script().en
+    return _script().phrases[language]
+
+
+def drawn(turn: ScriptedTurn, name: str, choices: Sequence[T]) -> T:
+    """One of the choices, each as likely as any other; `name` is that of the draw."""
+    return choices[turn.draw(name, len(choices))]
 
 
 def in_form(
@@ -99,14 +92,13 @@ def in_form(
     words, slip = phrases(language), _slip(profile, turn)
     text = msgspec.json.encode(reply).decode()
     if slip == "refusal":
-        return Said(words.refusals[turn.draw("refusals", len(words.refusals))], refusal=True)
+        return Said(drawn(turn, "refusals", words["refusals"]), refusal=True)
     if slip == "garbled":
-        return Said(words.garbled[turn.draw("garbled", len(words.garbled))])
+        return Said(drawn(turn, "garbled", words["garbled"]))
     if slip == "fenced":
         return Said(f"```json\n{text}\n```")
     if slip == "prose":
-        intro, outro = words.intro, words.outro
-        return Said(f"{intro[turn.draw('intro', len(intro))]}\n{text}\n{outro[turn.draw('outro', len(outro))]}")
+        return Said("\n".join((drawn(turn, "intro", words["intro"]), text, drawn(turn, "outro", words["outro"]))))
     return Said(text)
 
 
@@ -172,7 +164,7 @@ class _Player:
         return NamedAction(action)
 
     def _skill(self) -> NamedAction:
-        skill = SKILLS[self._draw("which skill", len(SKILLS))]
+        skill = drawn(self._turn, "which skill", SKILLS)
         match skill:
             case "build_billboard":
                 return NamedAction(skill, None, self._said())
@@ -219,22 +211,21 @@ class _Player:
         return True
 
     def _somebody(self) -> str | None:
-        here = self._scene.here
-        return here[self._draw("somebody", len(here))] if here else None
+        return drawn(self._turn, "somebody", self._scene.here) if self._scene.here else None
 
     def _goal(self) -> str:
         scene = self._scene
         others = [place for place in worlds.preset(scene.phase).places if place != scene.place]
         homes = (_MARKET,) if self._hungry else _script().homes[self._persona] if self._persona else ()
         wanted = [place for place in others for home in homes if place.startswith(home)]
-        drawn = wanted if wanted and self._draw("home", 100) < max(self._pull(), 100 * self._hungry) else others
-        return drawn[self._draw("goal", len(drawn))]
+        homeward = wanted and self._draw("home", 100) < max(self._pull(), 100 * self._hungry)
+        return drawn(self._turn, "goal", wanted if homeward else others)
 
     def _said(self) -> str:
         persona = self._persona
         marked = persona is not None and self._draw("mark", 100) < self._pull()
-        phrases = self._words.marks[persona] if persona is not None and marked else self._words.words
-        return phrases[self._draw("words", len(phrases))]
+        marks = _script().marks[self._scene.language]
+        return drawn(self._turn, "words", marks[persona] if persona is not None and marked else self._words["words"])
 
     def _thought(self, choice: NamedAction) -> str:
         """Name an aim that mostly fits the act."""
@@ -259,5 +250,4 @@ class _Player:
         return NamedAction(f" {choice.action.upper()} ", None, choice.content)
 
     def _one(self, name: str) -> str:
-        phrases: Sequence[str] = getattr(self._words, name)
-        return phrases[self._draw(name, len(phrases))]
+        return drawn(self._turn, name, self._words[name])

@@ -18,6 +18,7 @@ from playmolt_agora_runner.turn.scene import Offer, Scene
 
 _CLASSES: Final = {"A": ("trade", "support"), "B": ("speak", "whisper"), "C": ("move", "idle")}
 """The actions that share the weight of a class."""
+_THOUGHTS: Final = {"A": "survival", "B": "social"}
 _OUTSIDE: Final = 100
 _WAVERS: Final = 40
 """The percentage of answers aside beside the leaning."""
@@ -34,12 +35,12 @@ def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
     offers = [each for each in scene.own.offers if each.feasible] if scene.own else []
     offers = offers or [Offer(name="idle")]
     offer = residents.weighted(turn, offers, [_weight(profile, each) for each in offers])
-    thoughts = words.social if offer.fn_class == "B" else words.survival if offer.fn_class == "A" else words.plain
+    thoughts = words[_THOUGHTS.get(offer.fn_class or "", "plain")]
     reply = {
-        "thought": thoughts[turn.draw("thought", len(thoughts))],
+        "thought": residents.drawn(turn, "thought", thoughts),
         "action": offer.name,
         "target": _target(offer, scene, turn),
-        "content": _content(offer, words.words, turn),
+        "content": _content(offer, words["words"], turn),
     }
     return residents.in_form(profile, turn, reply, scene.language)
 
@@ -52,14 +53,14 @@ def _weight(profile: residents.Profile, offer: Offer) -> int:
 
 
 def _target(offer: Offer, scene: Scene, turn: ScriptedTurn) -> str | None:
-    drawn, choices = ("target", scene.here) if offer.target == "agent" else ("goal", offer.goals)
-    return choices[turn.draw(drawn, len(choices))] if choices else None
+    name, choices = ("target", scene.here) if offer.target == "agent" else ("goal", offer.goals)
+    return residents.drawn(turn, name, choices) if choices else None
 
 
 def _content(offer: Offer, words: Sequence[str], turn: ScriptedTurn) -> str | None:
     if offer.amount is not None:
         return str(offer.amount.min + turn.draw("amount", offer.amount.max - offer.amount.min + 1))
-    return words[turn.draw("words", len(words))] if offer.says else None
+    return residents.drawn(turn, "words", words) if offer.says else None
 
 
 def answer_aside(alias: str, question: Interview, language: Language, turn: ScriptedTurn) -> Said:
@@ -68,8 +69,8 @@ def answer_aside(alias: str, question: Interview, language: Language, turn: Scri
     if (ends := interview.ends(question, language)) is not None:
         said = _near(alias, question, turn, *sorted((ends.from_, ends.to)))
     else:
-        words = residents.phrases(language).social + residents.phrases(language).plain
-        said = words[turn.draw("answer", len(words))]
+        words = residents.phrases(language)
+        said = residents.drawn(turn, "answer", (*words["social"], *words["plain"]))
     return residents.in_form(residents.profile(alias), turn, {"answer": said}, language)
 
 

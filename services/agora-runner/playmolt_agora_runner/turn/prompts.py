@@ -127,13 +127,14 @@ def _preset(phase: PhaseName) -> Mapping[str, object]:
 class _Writer:
     def __init__(self, scene: Scene, words: PromptTexts) -> None:
         self._scene, self._words, self._own = scene, words, words.own
-        self._room = texts.of_rooms(scene.language)
+        self._rooms = texts.of_rooms(scene.language)
+        self._room = self._rooms["words"]
         self._rules = {**_preset(scene.phase), **scene.rules}
 
     def system(self) -> str:
         own = self._scene.own
         if own is not None:
-            return filled(own.texts.get("shell") or self._room.shell, self._room_slots(own))
+            return filled(own.texts.get("shell") or self._room["shell"], self._room_slots(own))
         shell = self._words.shells[self._scene.phase]
         if self._scene.phase != "stage1":
             return shell
@@ -143,7 +144,7 @@ class _Writer:
     def user(self, aside: str | None) -> str:
         """The turn template, filled; `aside` replaces its request for an action."""
         own = self._scene.own
-        template = own.texts.get("template") or self._room.template if own else self._words.turns[self._scene.phase]
+        template = own.texts.get("template") or self._room["template"] if own else self._words.turns[self._scene.phase]
         template = template if aside is None else without_request(template)
         if own is None and self._without_context():
             template = _CONTEXT.sub("", template, count=1)
@@ -151,8 +152,8 @@ class _Writer:
         return text if aside is None else f"{text}{_RULE}{aside}"
 
     def _room_slots(self, own: OwnScene) -> Slots:
-        scene, none = self._scene, self._room.none
-        held = (filled(self._room.resource, {"name": name, "held": held}) for name, held in own.resources.items())
+        scene, none = self._scene, self._room["none"]
+        held = (filled(self._room["resource"], {"name": name, "held": held}) for name, held in own.resources.items())
         return {
             "agent_id": scene.agent,
             "persona": self.persona_prompt(),
@@ -166,7 +167,7 @@ class _Writer:
             "others": self.agents_here(),
             "events": self.recent_events(),
             "history": self.historical_summary(),
-            "actions": "\n".join(_action_line(offer, self._room) for offer in own.offers),
+            "actions": "\n".join(_action_line(offer, self._rooms) for offer in own.offers),
             "turn": scene.turn,
             "residents": scene.residents,
             "tax_rate": none if scene.tax_rate is None else scene.tax_rate,
@@ -189,28 +190,28 @@ class _Writer:
         if scene.persona_text is not None:
             return scene.persona_text
         if scene.own is not None and scene.persona not in self._words.personas["phase1"]:
-            return fill(self._room.nobody, {"agent_id": scene.agent})
+            return fill(self._room["nobody"], {"agent_id": scene.agent})
         if scene.persona is None or scene.persona_condition == "no_persona":
             return fill(self._words.nobody, {"agent_id": scene.agent})
         personas = self._words.personas["phase1" if scene.own is not None else scene.phase]
         persona = personas[scene.persona]
         tipped = scene.phase == "stage1" and self._rules["texts"]["tips"] and scene.own is None
-        return f"{persona}\n{self._own.tips[scene.persona]}" if tipped else persona
+        return "\n".join((persona, self._own["tips"][scene.persona])) if tipped else persona
 
     def rank(self) -> str:
-        return self._own.ranks[self._scene.rank or "commoner"]
+        return self._own["ranks"][self._scene.rank or "commoner"]
 
     def rank_bonus_prompt(self) -> str:
-        return fill(self._own.rank_bonus[self._scene.rank or "commoner"], self._rules)
+        return fill(self._own["rank_bonus"][self._scene.rank or "commoner"], self._rules)
 
     def support_context(self) -> str:
-        lines, scene = self._own.lines, self._scene
+        lines, scene = self._own["lines"], self._scene
         received = fill(lines["supported_by"], {"agents": self._counted(scene.supporters)})
         given = fill(lines["support_given"], {"agents": self._counted(scene.supported)})
         return f"{received}\n{given}"
 
     def _counted(self, counts: Mapping[str, int]) -> str:
-        lines = self._own.lines
+        lines = self._own["lines"]
         ranked = sorted(((agent, count) for agent, count in counts.items() if count), key=lambda pair: -pair[1])
         supporters = [
             fill(lines["support_count"], {"agent": one_line(agent), "count": count}) for agent, count in ranked
@@ -219,25 +220,25 @@ class _Writer:
 
     def inequality_commentary(self) -> str:
         gini = Decimal(self._scene.gini or "0")
-        return self._own.inequality["wide" if gini >= _WIDE else "uneven" if gini >= _UNEVEN else "even"]
+        return self._own["inequality"]["wide" if gini >= _WIDE else "uneven" if gini >= _UNEVEN else "even"]
 
     def _section(self, rule: str, name: str, slots: Slots) -> str:
         """A section of the prompt; empty where the world's rule of texts leaves it out."""
-        return fill(self._own.sections[name], slots) if self._rules["texts"][rule] else ""
+        return fill(self._own["sections"][name], slots) if self._rules["texts"][rule] else ""
 
     def goal(self) -> str:
         return self._section("macro", "goal", {})
 
     def energy_status(self) -> str:
-        return self._section("status", "status", {"status": self._own.status[self._band()]})
+        return self._section("status", "status", {"status": self._own["status"][self._band()]})
 
     def survival_sections(self) -> str:
-        warning = fill(self._own.warnings[self._band()], {"energy": self._energy()})
+        warning = fill(self._own["warnings"][self._band()], {"energy": self._energy()})
         return self._section("status", "survival", {"warning": warning, "crisis": self._crisis()})
 
     def reminder_section(self) -> str:
         sharp = self._energy() <= _SHARP and self._scene.place == "market"
-        reminder = fill(self._own.reminder["sharp" if sharp else "usual"], {"energy": self._energy()})
+        reminder = fill(self._own["reminder"]["sharp" if sharp else "usual"], {"energy": self._energy()})
         return self._section("reminder", "reminder", {"reminder": reminder})
 
     def _energy(self) -> int:
@@ -249,23 +250,23 @@ class _Writer:
     def _crisis(self) -> str:
         crisis = self._scene.crisis
         if crisis is None:
-            return self._own.crises["none"]
-        return fill(self._own.crises["alert"], {"crisis": self._crisis_name(crisis), **self._rules["crisis"]})
+            return self._own["crises"]["none"]
+        return fill(self._own["crises"]["alert"], {"crisis": self._crisis_name(crisis), **self._rules["crisis"]})
 
     def _crisis_name(self, crisis: object) -> str:
-        return self._own.crises.get(str(crisis), one_line(crisis))
+        return self._own["crises"].get(str(crisis), one_line(crisis))
 
     def recent_events(self) -> str:
-        return "\n".join(self.lines(self._scene.events)) or self._own.lines["no_events"]
+        return "\n".join(self.lines(self._scene.events)) or self._own["lines"]["no_events"]
 
     def historical_summary(self) -> str:
         if self._scene.context == "minimal":
-            return self._own.lines["faint_history"]
-        return "\n".join(self.lines(self._scene.history)) or self._own.lines["no_history"]
+            return self._own["lines"]["faint_history"]
+        return "\n".join(self.lines(self._scene.history)) or self._own["lines"]["no_history"]
 
     def lines(self, happenings: Iterable[Observation]) -> Iterator[str]:
-        unit = self._own.turn_words[self._scene.phase]
-        line = self._own.lines["event"]
+        unit = self._own["turn_words"][self._scene.phase]
+        line = self._own["lines"]["event"]
         for each in happenings:
             yield fill(line, {"unit": unit, "turn": each.turn, "text": self._happening(each)})
 
@@ -274,42 +275,42 @@ class _Writer:
         match each.kind:
             case "failed":
                 reason = str(each.values["reason"])
-                reasons = room.reasons if own or reason == "nothing_to_contest" else {}
-                return reasons.get(reason) or self._own.reasons.get(reason, self._own.reasons["other"])
+                reasons = self._rooms["reasons"] if own or reason == "nothing_to_contest" else {}
+                return reasons.get(reason) or self._own["reasons"].get(reason, self._own["reasons"]["other"])
             case "feedback":
-                return self._own.feedback.get(action, action)
+                return self._own["feedback"].get(action, action)
         slots = {name: self._value(name, value) for name, value in each.values.items()}
         match each.kind:
             case "did":
                 parts = [name for name in ("target", "amount") if each.values.get(name) is not None]
                 label = own.labels.get(action, action) if own else action
-                return filled(getattr(room, "_".join(("did", *parts))), slots | {"action": label})
+                return filled(room["_".join(("did", *parts))], slots | {"action": label})
             case "contested" | "undone" as kind:
-                return filled(getattr(room, kind), slots)
-        return fill(self._own.events[each.kind], slots)
+                return filled(room[kind], slots)
+        return fill(self._own["events"][each.kind], slots)
 
     def _value(self, name: str, value: object) -> str:
         match name:
             case "rank":
-                return self._own.ranks.get(str(value), one_line(value))
+                return self._own["ranks"].get(str(value), one_line(value))
             case "crisis":
                 return self._crisis_name(value)
             case "content":
-                return self._quoted(value) or self._own.lines["no_content"]
+                return self._quoted(value) or self._own["lines"]["no_content"]
         if isinstance(value, list | tuple):
-            return ", ".join(map(one_line, value)) or self._own.lines["nobody"]
-        return one_line(value) if value is not None else self._own.lines["nobody"]
+            return ", ".join(map(one_line, value)) or self._own["lines"]["nobody"]
+        return one_line(value) if value is not None else self._own["lines"]["nobody"]
 
     def _quoted(self, value: object) -> str:
         text = one_line(value or "")
         return f'"{text}"' if text else ""
 
     def billboard_content(self) -> str:
-        lines, content = self._own.lines, self._quoted(self._scene.billboard)
+        lines, content = self._own["lines"], self._quoted(self._scene.billboard)
         return fill(lines["billboard"], {"content": content}) if content else lines["no_billboard"]
 
     def agents_here(self) -> str:
-        lines = self._own.lines
+        lines = self._own["lines"]
         return "\n".join(fill(lines["agent"], {"agent": agent}) for agent in self._scene.here) or lines["nobody_here"]
 
     def available_actions(self) -> str:
@@ -320,9 +321,9 @@ class _Writer:
         if self._rules["trade_stars"]:
             actions = [line.replace("- trade:", f"- {STARS}trade:") for line in actions]
         if self._scene.persona == "architect" and self._rules["list_architect_skills"]:
-            actions += [fill(self._own.skills[skill], self._numbers()) for skill in SKILLS]
+            actions += [fill(self._own["skills"][skill], self._numbers()) for skill in SKILLS]
         if self._scene.contests:
-            actions.append(_action_line(Offer(name=CONTEST), self._room))
+            actions.append(_action_line(Offer(name=CONTEST), self._rooms))
         return "\n".join(actions)
 
     def _numbers(self) -> Slots:
@@ -342,35 +343,35 @@ class _Writer:
         }
 
 
-def _action_line(offer: Offer, said: texts.RoomPhrases) -> str:
-    head = [f"- {offer.name}"]
+def _action_line(offer: Offer, room: texts.Tables) -> str:
+    head, said = [f"- {offer.name}"], room["words"]
     if offer.target != "none":
-        head.append(said.target_agent if offer.target == "agent" else said.target_place)
+        head.append(said["target_agent"] if offer.target == "agent" else said["target_place"])
     if offer.amount is not None:
-        head.append(filled(said.amount, {"least": offer.amount.min, "most": offer.amount.max}))
-    label = offer.label or said.labels.get(offer.name, offer.name)
+        head.append(filled(said["amount"], {"least": offer.amount.min, "most": offer.amount.max}))
+    label = offer.label or room["labels"].get(offer.name, offer.name)
     text = f"{label}. {offer.help}" if offer.help else label
     notes = [*_notes(offer, said), *([f"({'/'.join(offer.goals)})"] if offer.goals else [])]
     return f"{' '.join(head)}: {text}{' — ' + ', '.join(notes) if notes else ''}"
 
 
-def _notes(offer: Offer, said: texts.RoomPhrases) -> Iterator[str]:
-    for line, numbers in ((said.cost, offer.cost), (said.gain, offer.gain), (said.give, offer.give)):
+def _notes(offer: Offer, said: texts.Words) -> Iterator[str]:
+    for line, numbers in ((said["cost"], offer.cost), (said["gain"], offer.gain), (said["give"], offer.give)):
         what = ", ".join(_moved(numbers, said))
         if what:
             yield filled(line, {"what": what})
     for name, value in offer.take.items():
-        yield filled(said.take, {"what": f"{name} {_amount(value, said)}"})
+        yield filled(said["take"], {"what": f"{name} {_amount(value, said)}"})
 
 
-def _moved(numbers: Amounts, said: texts.RoomPhrases) -> Iterator[str]:
-    for line, value in ((said.energy, numbers.energy), (said.influence, numbers.influence)):
+def _moved(numbers: Amounts, said: texts.Words) -> Iterator[str]:
+    for line, value in ((said["energy"], numbers.energy), (said["influence"], numbers.influence)):
         if value:
             yield filled(line, {"value": _amount(value, said)})
 
 
-def _amount(value: object, said: texts.RoomPhrases) -> str:
-    return said.named if value == "amount" else str(value)
+def _amount(value: object, said: texts.Words) -> str:
+    return said["named"] if value == "amount" else str(value)
 
 
 _GROUPS: Final = {"energy": "energy", "decay": "decay", "cost": "costs", "reward": "rewards", "crisis": "crisis"}

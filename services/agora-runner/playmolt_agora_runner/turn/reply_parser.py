@@ -88,13 +88,13 @@ def read(text: str | None, scene: Scene, *, failed: FailedCode | None = None, re
     try:
         return _parsed(text or "", scene, failed, reask=reask)
     except Unread as unread:
-        words = texts.of(scene.language).own.faults.get(unread.fault, "")
+        words = texts.of(scene.language).own["faults"].get(unread.fault, "")
         return Parsed(code=unread.code, fault=prompts.fill(words, unread.slots))
 
 
 def reask_message(parsed: Parsed, language: Language) -> str:
     """Ask again, saying what was wrong with the reply."""
-    return prompts.fill(texts.of(language).own.reask["message"], {"fault": parsed.fault})
+    return prompts.fill(texts.of(language).own["reask"]["message"], {"fault": parsed.fault})
 
 
 def reply_schema(scene: Scene) -> dict[str, object]:

@@ -30,24 +30,14 @@ class NamedAction(msgspec.Struct, frozen=True):
     content: str | None = None
 
 
-class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    keys: Entries
-    actions: Entries
-    places: Entries
-    nothing: Entries
-    joints: Entries
-    refusals: Entries
-
-
 @cache
-def _table() -> _Table:
-    return msgspec.convert(texts.table("synonyms.toml"), _Table)
+def _synonyms() -> Mapping[str, Entries]:
+    return texts.table("synonyms.toml")
 
 
 @cache
 def _index(part: str) -> Mapping[str, str]:
-    entries: Entries = getattr(_table(), part)
-    return _plainly(entries)
+    return _plainly(_synonyms()[part])
 
 
 def key(spelt: str) -> str | None:
@@ -58,19 +48,19 @@ def key(spelt: str) -> str | None:
 
 def is_field(spelt: str) -> bool:
     """Whether a key is a field's own name, give or take its case, and no synonym."""
-    return _plain(spelt) in _table().keys
+    return _plain(spelt) in _synonyms()["keys"]
 
 
 def is_nothing(spelt: str) -> bool:
     """Whether a target is a word for none."""
-    words = _table().nothing["words"]
+    words = _synonyms()["nothing"]["words"]
     return spelt in words or _plain(spelt) in words
 
 
 def declines(text: str) -> bool:
     """Whether a reply begins as refusals do."""
     begun = text.lower().replace("’", "'").lstrip("\"'*# ")
-    return begun.startswith(tuple(_table().refusals["starts"]))
+    return begun.startswith(tuple(_synonyms()["refusals"]["starts"]))
 
 
 def action_in(spelt: str, scene: Scene) -> NamedAction | None:
@@ -153,7 +143,7 @@ def _agents(agents: tuple[str, ...]) -> Mapping[str, str]:
 
 def _readings(spelt: str) -> list[str]:
     """A target with and without the words that join it to its action."""
-    plain, joints = _plain(spelt), _table().joints
+    plain, joints = _plain(spelt), _synonyms()["joints"]
     readings = [plain]
     words = plain.split(" ")
     while len(words) > 1 and words[0] in joints["before"]:

@@ -18,63 +18,16 @@ LANGUAGES: Final[tuple[Language, ...]] = ("ko", "en")
 PHASES: Final[tuple[PhaseName, ...]] = ("stage1", "phase1", "phase2")
 
 Words = Mapping[str, str]
-
-
-class RoomPhrases(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The words of one language for worlds of a plan's folder (`rooms.toml`)."""
-
-    shell: str
-    template: str
-    nobody: str
-    none: str
-    resource: str
-    did: str
-    did_target: str
-    did_amount: str
-    did_target_amount: str
-    contested: str
-    undone: str
-    target_agent: str
-    target_place: str
-    amount: str
-    cost: str
-    take: str
-    gain: str
-    give: str
-    energy: str
-    influence: str
-    named: str
-    labels: Mapping[str, str]
-    reasons: Mapping[str, str]
-
-
-class OwnTexts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The project's own words in one language (`texts.toml`)."""
-
-    turn_words: Mapping[PhaseName, str]
-    lines: Words
-    sections: Words
-    events: Words
-    feedback: Words
-    reasons: Words
-    ranks: Words
-    rank_bonus: Words
-    inequality: Words
-    crises: Words
-    status: Words
-    warnings: Words
-    reminder: Words
-    tips: Mapping[str, str]
-    skills: Words
-    reask: Words
-    faults: Words
+Tables = Mapping[str, Words]
+"""Tables of words by name."""
 
 
 class PromptTexts(msgspec.Struct, frozen=True, kw_only=True):
     """All texts of one language.
 
     `shells` and `turns` by phase, `survival` what Stage 1 adds to its shell, `personas` by phase (Stage 1 has those of
-    Phase 1) and persona, `nobody` the identity of who has none, `actions` by place (an alley is `alley`).
+    Phase 1) and persona, `nobody` the identity of who has none, `actions` by place (an alley is `alley`), `own` the
+    project's own words.
     """
 
     shells: Mapping[PhaseName, str]
@@ -83,7 +36,7 @@ class PromptTexts(msgspec.Struct, frozen=True, kw_only=True):
     personas: Mapping[PhaseName, Mapping[str, str]]
     nobody: str
     actions: Words
-    own: OwnTexts
+    own: Tables
 
 
 Library = Mapping[Language, PromptTexts]
@@ -108,8 +61,10 @@ def of(language: Language) -> PromptTexts:
 
 
 @cache
-def of_rooms(language: Language) -> RoomPhrases:
-    return msgspec.convert(table("rooms.toml")[language], RoomPhrases)
+def of_rooms(language: Language) -> Tables:
+    """The words of worlds of a plan's folder."""
+    words: Tables = table("rooms.toml")[language]
+    return words
 
 
 @cache
@@ -128,7 +83,7 @@ def _read(language: Language) -> PromptTexts:
         personas=msgspec.convert({"stage1": by_phase["phase1"], **by_phase}, dict[PhaseName, dict[str, str]]),
         nobody=personas["nobody"][language],
         actions=_in_language(actions, language),
-        own=msgspec.convert(table("texts.toml")[language], OwnTexts),
+        own=table("texts.toml")[language],
     )
 
 

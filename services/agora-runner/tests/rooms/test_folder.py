@@ -130,6 +130,7 @@ EDITS = (
     (PASTURE, 'class = "A"', 'class = "D"', "out_of_range"),
     (PASTURE, "events = 12", "events = 12\nloud = true", "unknown_key"),
     (PASTURE, 'title = { ko = "우물", en = "Well" }', 'title = { ko = "우물" }', "missing_text"),
+    (PASTURE, 'label = { ko = "풀을 거두기"', 'labels = { ko = "풀을 거두기"', "unknown_key"),
     (PASTURE, 'label = { ko = "이동하기", en = "Move" }', 'label = { ko = "이동하기" }', "asymmetric"),
     (PASTURE, "cost = { influence", "cost = { energy = 1, influence", "out_of_range"),
     (PASTURE, "speaking_weight = 3", "speaking_weight = 30", "out_of_range"),

@@ -173,7 +173,7 @@ def test_thoughts_name_survival_where_it_is_at_stake(language: Language, scene_o
 
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_the_lexicons_find_the_aims_that_thoughts_are_written_for(language: Language) -> None:
-    phrases = texts.table("scripted.toml")[language]
+    phrases = texts.table("scripted.toml")["phrases"][language]
     aims = {"survival": (True, False), "social": (False, True), "both": (True, True), "plain": (False, False)}
     for aim, expected in aims.items():
         for phrase in phrases[aim]:

@@ -170,8 +170,8 @@ def test_every_happening_is_one_line(happening: Observation, korean: str, englis
 
 def test_every_reason_of_a_world_has_its_line() -> None:
     for language in LANGUAGES:
-        in_rooms = texts.of_rooms(language).reasons.keys()
-        assert {*get_args(Reason), "other"} == {*texts.of(language).own.reasons, *in_rooms}
+        in_rooms = texts.of_rooms(language)["reasons"].keys()
+        assert {*get_args(Reason), "other"} == {*texts.of(language).own["reasons"], *in_rooms}
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_what_stage_1_adds(language: Language, lines: tuple[str, ...], scene_of:
     shown = prompt.user.split("\n")
     own = texts.of(language).own
     assert set(lines) < set(shown)
-    assert own.tips["merchant"] in shown
+    assert own["tips"]["merchant"] in shown
     assert sum(line.startswith("- ★★★ trade: ") for line in shown) == 1
 
 

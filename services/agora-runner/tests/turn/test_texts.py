@@ -78,10 +78,10 @@ def test_the_actions_of_a_place_are_the_source_s(place: str, number: int) -> Non
 
 
 def test_the_neutral_sentences_of_phase_2() -> None:
-    assert dict(texts.of("ko").own.feedback) == {"trade": "거래가 이루어졌습니다", "support": "지지를 표했습니다"}
-    assert dict(texts.of("en").own.feedback) == {"trade": "A trade was made", "support": "Support was shown"}
-    assert texts.of("ko").own.reasons["wrong_place"] == "여기서는 할 수 없습니다"
-    assert texts.of("en").own.reasons["wrong_place"] == "Not possible here"
+    assert dict(texts.of("ko").own["feedback"]) == {"trade": "거래가 이루어졌습니다", "support": "지지를 표했습니다"}
+    assert dict(texts.of("en").own["feedback"]) == {"trade": "A trade was made", "support": "Support was shown"}
+    assert texts.of("ko").own["reasons"]["wrong_place"] == "여기서는 할 수 없습니다"
+    assert texts.of("en").own["reasons"]["wrong_place"] == "Not possible here"
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
