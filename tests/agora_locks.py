@@ -13,13 +13,12 @@ def opening(
     experiment: str,
     plan: Any,
     catalogue: Catalogue | None = None,
-    imported: Mapping[str, str] | None = None,
     files: Mapping[str, str] | None = None,
 ) -> commands.OpenExperiment | Refused:
     """The command that opens an experiment with a plan, or the refusal of the plan."""
     catalogue = catalogue or Catalogue({})
-    found = locking.examine(plan, catalogue, files or {}, imported=imported or {}, power=power)
-    lock = found if isinstance(found, Refused) else locking.lock(experiment, "operator", found, catalogue)
+    found = locking.examine(plan, catalogue, files or {}, power=power)
+    lock = found if isinstance(found, Refused) else locking.lock(experiment, found, catalogue)
     return lock if isinstance(lock, Refused) else commands.OpenExperiment(preregistered=lock)
 
 

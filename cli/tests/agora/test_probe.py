@@ -62,7 +62,7 @@ async def test_a_model_without_a_reply_is_no_result() -> None:
 
 def test_preview_and_lock_say_it() -> None:
     found = locking.examine(
-        PLAN | {"probes": [FOUND | {"temperature": 0, "cache_prompt": False}]}, CATALOGUE, power=power
+        PLAN | {"probes": [FOUND | {"temperature": 0, "cache_prompt": False}]}, CATALOGUE, {}, power=power
     )
     assert isinstance(found, preregistration.ExaminedPlan), found
     said = next(line for line in found.preview.warnings if line.startswith("fake: asked alone"))
@@ -71,14 +71,14 @@ def test_preview_and_lock_say_it() -> None:
     assert "beside others, 5 of 12" in said
     assert "cache_prompt false" in said
     assert any(line.startswith("Temperature 0") for line in found.preview.warnings)
-    lock = locking.lock("experiment-1", "o", found, CATALOGUE)
+    lock = locking.lock("experiment-1", found, CATALOGUE)
     assert not isinstance(lock, Refused)
     assert said in lock.warnings
     assert [model.cache_prompt for model in lock.models] == [False]
 
 
 def test_a_result_of_another_model_is_refused() -> None:
-    found = locking.examine(PLAN | {"probes": [FOUND | {"model": "other"}]}, CATALOGUE, power=power)
+    found = locking.examine(PLAN | {"probes": [FOUND | {"model": "other"}]}, CATALOGUE, {}, power=power)
     assert isinstance(found, Refused)
     assert [fault.field for fault in found.errors] == ["probes[0].model"]
 

@@ -61,7 +61,7 @@ def shown(value: object) -> str:
         return f"{value:.4f}".replace("-", "−") if round(value, 4) else "0.0000"
     if isinstance(value, int):
         return f"{value:,}".replace("-", "−")
-    return str(value)
+    return value if isinstance(value, str) else str(value)
 
 
 def shown_p(value: float | None) -> str:

@@ -125,7 +125,7 @@ def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str])
     runs = {run: records for run, records in log.records.items() if run != EXPERIMENT}
     found = [*thoughts.of_turns(turns_of(runs)), *thoughts.of_answers(interviews_of(runs))]
     judge = preregistration.pinned("scripted-wild", Catalogue())
-    state = give(state, command=experiment_commands.StartJudge(by="op", judge=judge, turns="all"))
+    state = give(state, command=experiment_commands.StartJudge(judge=judge, turns="all"))
     for thought in found:
         asked = judgement.prompt(thought.text, thought.language)
         shown[judgement.hash_of(thought)] = prompts.prompt_text(asked.system, asked.user)

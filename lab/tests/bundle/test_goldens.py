@@ -111,7 +111,7 @@ def test_every_table_is_the_same_to_the_twelfth_digit(arms: Played) -> None:
 def locked(plan: str, files: Mapping[str, str]) -> str:
     found = locking.examine(plan, Catalogue({}), files, power=power)
     assert not isinstance(found, Refused), found
-    lock = locking.lock(EXPERIMENT, "operator", found, Catalogue({}))
+    lock = locking.lock(EXPERIMENT, found, Catalogue({}))
     assert isinstance(lock, Preregistered), lock
     return _digest(canonical_json(lock))
 

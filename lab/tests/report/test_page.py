@@ -372,7 +372,7 @@ def test_words_in_a_fork_are_marked_for_a_page_for_strangers(
     study: StudyData, changed: Callable[..., StudyData]
 ) -> None:
     turns = tuple(
-        msgspec.structs.replace(turn, content="a <secret>") if turn.run == "agora-fork" else turn
+        msgspec.structs.replace(turn, content="a <secret>", target="a secret") if turn.run == "agora-fork" else turn
         for turn in study.turns
     )
     runs = tuple(
@@ -384,4 +384,5 @@ def test_words_in_a_fork_are_marked_for_a_page_for_strangers(
     found = part(page.render(changed(turns=turns, runs=runs)), "forks")
     assert "<p data-private>Content in the fork: a &lt;secret&gt;</p>" in found
     assert "content=<span data-private>another secret</span>" in found
-    assert found.count("secret") == 2
+    assert "<span data-private>a secret</span></td>" in found
+    assert found.count("secret") == 3

@@ -40,7 +40,7 @@ def runs(context: ServiceContext) -> HostedGame[RunState]:
     blobs, recent = PgBlobs(context.pool), RecentExperiments(context.engines)
     models = context.models(residents.cast())
     calls = DurableCalls(models, PgLedger(context.pool), blobs, BatchCalls(context.pool))
-    asking = TurnModel(calls, context.catalogue, blobs, recent)
+    asking, files = TurnModel(calls, context.catalogue, blobs, recent), PlanFiles(blobs)
     balancer = LoadBalancer()
 
     async def take_turns(leased: LeasedEffect[run_effects.Payload, RunState]) -> None:
@@ -49,7 +49,7 @@ def runs(context: ServiceContext) -> HostedGame[RunState]:
             return
         with balancer.hold(leased.stream):
             submit = context.engines["experiment"].submit
-            await ModelWorker(leased, context.log, asking, recent, submit, context.catalogue).work()
+            await ModelWorker(leased, context.log, asking, recent, submit, context.catalogue, files).work()
 
     workers: dict[str, Worker] = {
         run_effects.TURN: take_turns,
@@ -74,7 +74,7 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
         experiment_effects.LOOK: LookWorker(laboratory),
         experiment_effects.WATCH: RunWatcher(context.log, context.engines),
     }
-    library, files = Library(laboratory, context.log, context.withholding.withheld), PlanFiles(blobs)
+    library, files = Library(laboratory), PlanFiles(blobs)
     examiner = PlanExaminer(PgJobs(context.pool), files, context.settings.models, context.engines)
     fetches: dict[str, Fetch] = {
         routes.REPORT.name: library,

@@ -9,6 +9,7 @@ from playmolt_core.llm import port
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.durable_call import AccountExhausted, Answer
 from playmolt_core.llm.port import ModelRequest, Reply, SamplingParameters, TurnHeader
+from playmolt_core.llm.scripted.model import Cast, Character, ScriptedModel
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.experiment import BudgetStopped, LimitName
@@ -16,6 +17,7 @@ from playmolt_schemas.stored.agora.plan import Budget, Limits, Plan
 from playmolt_schemas.stored.agora.turn import RunSpec, SamplingSettings
 from playmolt_schemas.text import decimal_text
 
+from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn import reply_parser
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.reply_parser import FailedCode
@@ -32,6 +34,15 @@ def account_for(name: str, limits: Limits) -> Account:
     """The account of a name with its limits."""
     money = None if limits.money is None else Decimal(limits.money)
     return Account(name=name, calls=limits.calls, tokens=limits.tokens, money=money)
+
+
+def scripted_model(alias: str, character: Character, seed: str) -> ScriptedModel | None:
+    """The scripted model that answers as a character; None for models of the catalogue."""
+    if alias not in residents.ALIASES:
+        return None
+    cast = Cast()
+    cast.add(character, alias=alias)
+    return ScriptedModel(cast, seed)
 
 
 def turn_request(

@@ -12,7 +12,7 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.durable_call import AccountExhausted, Answer, BatchPlace, DurableCalls, NoAnswer, Question
 from playmolt_core.llm.models import Models
 from playmolt_core.llm.port import Failed, ModelRequest
-from playmolt_core.llm.scripted.model import Cast, Said, ScriptedModel, ScriptedTurn
+from playmolt_core.llm.scripted.model import Said, ScriptedTurn
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.instrument.lexicon import cues
@@ -20,7 +20,7 @@ from playmolt_schemas.stored.agora.experiment import JudgeCoded, JudgingStatus
 from playmolt_schemas.stored.agora.plan import Limits, Plan
 from playmolt_schemas.stored.agora.turn import Language
 
-from playmolt_agora_runner.calls.requests import account_for, exceeded, heard, is_rejected, reply_key
+from playmolt_agora_runner.calls.requests import account_for, exceeded, heard, is_rejected, reply_key, scripted_model
 from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement, thought_in
 from playmolt_agora_runner.experiment.commands import EndJudge
@@ -29,17 +29,9 @@ from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn import prompts
 
 SCHEMA: Final = "judgement"
-"""The schema name of a judge's reply, by which a cast recognises judges."""
+"""The schema name of a judge's reply."""
 _ERRS: Final = 10
 """Percentage of labels that it inverts."""
-
-
-def cast() -> Cast:
-    """A cast in which each alias is a judge."""
-    whole = Cast()
-    for alias in residents.ALIASES:
-        whole.add(partial(_answer, alias), alias=alias, schema=SCHEMA)
-    return whole
 
 
 def _answer(alias: str, turn: ScriptedTurn) -> Said:
@@ -77,7 +69,6 @@ class JudgeModel:
         self._models = models
         self._catalogue = catalogue
         self._store = store
-        self._cast = cast()
 
     def concurrent(self, alias: str, *, batch: bool) -> int:
         """How many questions may be in flight."""
@@ -116,7 +107,7 @@ class JudgeModel:
             accounts=_accounts(experiment, judge),
         )
         batch = waits and BatchPlace(stream=experiment, asker=alias, goes_on=waits, look_seconds=LOOK_SECONDS)
-        scripted = ScriptedModel(self._cast, f"{seed}/judge") if self._cast.knows(alias) else None
+        scripted = scripted_model(alias, partial(_answer, alias), f"{seed}/judge")
         found = await self._calls.ask(question, batch=batch, scripted=scripted)
         said = _judgement(found) if isinstance(found, Answer) else None
         coded = judgement.coded(thought, alias, named, found.attempts, said)

@@ -1,10 +1,9 @@
 """The worker of judges: asks about thoughts under one lease and reports each reply to the experiment."""
 
 import asyncio
-import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from playmolt_core.effects.leased_effect import LeasedEffect
 from playmolt_core.log.folding import facts_of
@@ -17,11 +16,9 @@ from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.experiment import commands
-from playmolt_agora_runner.experiment.effects import ThoughtsToCode
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import Judge, State
 
-_LOOK_SECONDS: Final = 2.0
 ThoughtsOf: TypeAlias = Callable[[ThoughtsRequest], Awaitable[Sequence[Thought]]]
 """The laboratory's answer about thoughts."""
 
@@ -34,24 +31,23 @@ class JudgeWorker:
         self._thoughts_of = thoughts
         self._model = model
 
-    async def __call__(self, leased: LeasedEffect[ThoughtsToCode, State]) -> None:
-        due = leased.payload
-        state = leased.snapshot.state
-        judge = state.judges.get(due.judge)
-        if judge is None or state.plan is None:
-            raise LookupError(f"{due.judge} judges nothing of {state.game_id}")
+    async def __call__(self, leased: LeasedEffect[str, State]) -> None:
+        alias, state = leased.payload, leased.snapshot.state
+        judge = state.judges[alias]
+        if state.plan is None:
+            raise LookupError(f"{state.game_id} has no plan")
         events = await self._events(leased.stream)
-        coded = [each for each in events if isinstance(each, JudgeCoded) and each.judge == due.judge]
+        coded = [each for each in events if isinstance(each, JudgeCoded) and each.judge == alias]
         settled = {_key(each) for each in coded if each.code is not None}
-        wanted = iter([each for each in await self._thoughts(state, due) if each.key not in settled])
+        wanted = iter([each for each in await self._thoughts(state, judge) if each.key not in settled])
         work = _Work(leased, state.plan, judge, self._model, coded)
         await _all(work.through(wanted) for _ in range(work.concurrent))
         await work.conclude()
 
-    async def _thoughts(self, state: State, due: ThoughtsToCode) -> Sequence[Thought]:
+    async def _thoughts(self, state: State, judge: Judge) -> Sequence[Thought]:
         """The thoughts to code, without forks, which repeat their parents' thoughts."""
         runs = tuple(run.run for run in state.runs if run.parent is None and run.status != "planned")
-        return await self._thoughts_of(ThoughtsRequest(runs=runs, seed=state.seed, sample=due.turns == "sample"))
+        return await self._thoughts_of(ThoughtsRequest(runs=runs, seed=state.seed, sample=judge.turns == "sample"))
 
     async def _events(self, experiment: str) -> list[Event]:
         stored = await self._log.facts(experiment)
@@ -62,13 +58,12 @@ class JudgeWorker:
 
 async def _all(parts: Iterable[Coroutine[None, None, None]]) -> None:
     """Await all; the first failure cancels the others and is raised unchanged."""
-    tasks = [asyncio.create_task(part) for part in parts]
     try:
-        await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        async with asyncio.TaskGroup() as group:
+            for part in parts:
+                group.create_task(part)
+    except BaseExceptionGroup as failed:
+        raise failed.exceptions[0] from None
 
 
 def _key(coded: JudgeCoded) -> str:
@@ -78,7 +73,7 @@ def _key(coded: JudgeCoded) -> str:
 class _Work:
     def __init__(
         self,
-        leased: LeasedEffect[ThoughtsToCode, State],
+        leased: LeasedEffect[str, State],
         plan: Plan,
         judge: Judge,
         model: JudgeModel,
@@ -96,8 +91,6 @@ class _Work:
         self._halt: commands.EndJudge | None = None
         self._batch = leased.snapshot.state.asks_in_batches(judge)
         self.concurrent = model.concurrent(judge.judge.alias, batch=self._batch)
-        self._looked_at = -math.inf
-        self._going = True
 
     async def through(self, wanted: Iterator[Thought]) -> None:
         """Code pending thoughts until none are left or the judge is stopped."""
@@ -119,20 +112,12 @@ class _Work:
         now = (await self._leased.present()).state.judges.get(self._judge.judge.alias)
         return now is not None and (now.number, now.status) == (self._judge.number, "running")
 
-    async def _waits(self) -> bool:
-        """Whether a question keeps waiting for its batch; the check is shared by all questions."""
-        now = asyncio.get_running_loop().time()
-        if now >= self._looked_at + _LOOK_SECONDS:
-            self._looked_at = now
-            self._going = await self._goes_on()
-        return self._going
-
     async def _code(self, thought: Thought) -> None:
         experiment, judge, logged = self._leased.stream, self._judge, self._logged[thought.key]
         lost = await self._model.lost(experiment, judge, thought, logged)
         await self._record(lost, f"lost/{thought.key}/{logged}")
         logged += lost_of(each.call for each in lost)
-        waits = self._waits if self._batch else None
+        waits = self._goes_on if self._batch else None
         heard = await self._model.ask(experiment, judge, self._plan, self._seed, thought, logged, waits)
         await self._record(heard.coded, f"said/{thought.key}/{logged}")
         self._halt = self._halt or heard.halt

@@ -32,21 +32,11 @@ class Judgement(msgspec.Struct, frozen=True):
     social: bool | None = None
 
 
-class _LabelWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    system: str
-    user: str
-
-
-class _Prompts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    version: str
-    ko: _LabelWords
-    en: _LabelWords
-
-
 def prompt(thought: str, language: Language) -> prompts.Prompt:
     """The thought alone, without its author or outcome."""
-    words = _prompts().ko if language == "ko" else _prompts().en
-    return prompts.Prompt(system=trimmed(words.system), user=prompts.fill(trimmed(words.user), {"thought": thought}))
+    words = _words(language)
+    user = prompts.fill(trimmed(words["user"]), {"thought": thought})
+    return prompts.Prompt(system=trimmed(words["system"]), user=user)
 
 
 def hash_of(thought: Thought) -> str:
@@ -131,5 +121,6 @@ _DECODER: Final = json.JSONDecoder(object_pairs_hook=_once, strict=False)
 
 
 @cache
-def _prompts() -> _Prompts:
-    return msgspec.convert(texts.table("judge.toml"), _Prompts)
+def _words(language: Language) -> texts.Words:
+    words: texts.Words = texts.table("judge.toml")[language]
+    return words

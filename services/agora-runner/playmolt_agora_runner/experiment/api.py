@@ -30,12 +30,10 @@ _VIEWS: Final[Mapping[str, Callable[[State], msgspec.Struct]]] = {
 _SHARING: Final = (sharing.ASK, sharing.TAKE_BACK, sharing.PAGE)
 
 R = TypeVar("R", bound=msgspec.Struct)
-OPERATOR: Final = "operator"
 _OPERATOR_ONLY: Final = Refused(Code.OPERATOR_ONLY, "Only the operator may use experiments. Send the operator key.")
 NO_EXPERIMENT: Final = Refused(
     Code.NOT_FOUND, "This experiment does not exist. List experiments with GET /api/agora/experiments."
 )
-_DRY: Final = (1, "1", True, "true")
 
 
 def _body(kind: type[R], body: object) -> R | Refused:
@@ -65,22 +63,22 @@ def _of_body(kind: type[R], make: Callable[[R, ApiRequest, Catalogue], Command |
 
 def _judge(body: JudgeRequest, _: ApiRequest, catalogue: Catalogue) -> Command | Refused:
     found = coding.pinned_judge(body.model, body.budget, catalogue, batch=body.batch)
-    return found if isinstance(found, Refused) else copied(commands.StartJudge, body, by=OPERATOR, judge=found)
+    return found if isinstance(found, Refused) else copied(commands.StartJudge, body, judge=found)
 
 
 def _fork(body: routes.ForkRequest, request: ApiRequest, catalogue: Catalogue) -> Command:
     run = request.params["run"]
-    return commands.ForkRun(by=OPERATOR, run=run, version=body.at, change=body.set, catalogue=catalogue)
+    return commands.ForkRun(run=run, version=body.at, change=body.set, catalogue=catalogue)
 
 
 def _look(request: ApiRequest, _: Catalogue) -> Command:
     """The process puts the command into the body: PCS takes too long for a decision. No caller can send one."""
-    return request.body if isinstance(request.body, commands.SeePcs) else commands.SeePcs(by=OPERATOR, turns=0)
+    return request.body if isinstance(request.body, commands.SeePcs) else commands.SeePcs(turns=0)
 
 
 _COMMANDS: Final[Mapping[str, Make]] = {
-    routes.STOP.name: _of_body(StopRequest, lambda body, *_: commands.Stop(by=OPERATOR, reason=body.reason)),
-    routes.RESUME.name: _of_body(ResumeRequest, lambda body, *_: copied(commands.Resume, body, by=OPERATOR)),
+    routes.STOP.name: _of_body(StopRequest, lambda body, *_: commands.Stop(reason=body.reason)),
+    routes.RESUME.name: _of_body(ResumeRequest, lambda body, *_: copied(commands.Resume, body)),
     routes.LOOK.name: _look,
     routes.FORK.name: _of_body(routes.ForkRequest, _fork),
     routes.JUDGE.name: _of_body(JudgeRequest, _judge),
@@ -151,8 +149,3 @@ def _forked(state: State, request: ApiRequest) -> ApiReply:
     if fork.parent is None:
         raise LookupError(f"{fork.run} is not a fork")
     return ApiReply(routes.ScheduledFork(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
-
-
-def is_dry(request: ApiRequest) -> bool:
-    """Whether a plan is only to be previewed."""
-    return request.query.get("dry") in _DRY

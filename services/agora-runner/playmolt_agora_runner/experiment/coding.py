@@ -13,12 +13,11 @@ from playmolt_schemas.stored.agora.experiment import (
     SheetCoded,
 )
 from playmolt_schemas.stored.agora.plan import NOTE_CHARS
-from playmolt_schemas.text import unstorable
 
 from playmolt_agora_runner.budget import with_prices
 from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.preregistration import pinned
-from playmolt_agora_runner.experiment.state import BY_CHARS, Judge, State, game_over, invalid
+from playmolt_agora_runner.experiment.state import OPERATOR, Judge, State, game_over, invalid
 
 
 def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch: bool) -> PinnedModel | Refused:
@@ -38,7 +37,7 @@ def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch
 def start_judging(state: State, command: commands.StartJudge) -> Decision:
     before = state.judges.get(command.judge.alias)
     number = state.judgings + 1
-    started = copied(JudgingStarted, command, number=number, by=command.by[:BY_CHARS])
+    started = copied(JudgingStarted, command, number=number, by=OPERATOR)
     if before is not None and before.status == "running":
         known = (before.turns, before.budget, before.judge, bool(before.batch))
         same = known == (command.turns, command.budget, command.judge, command.batch)
@@ -71,19 +70,14 @@ def end_judging(state: State, command: commands.EndJudge) -> Decision:
 
 
 def take_sheet(_: State, command: commands.TakeSheet) -> Decision:
-    faults = [
-        FieldFault(f"rows[{number}].note", "contains NUL or a lone surrogate")
-        for number, row in enumerate(command.rows)
-        if unstorable(row.note)
-    ]
     keys = [row.key for row in command.rows]
-    faults += [
+    faults = tuple(
         FieldFault(f"rows[{number}].key", "occurs twice in the sheet")
         for number, key in enumerate(keys)
         if key in keys[:number]
-    ]
+    )
     if faults:
-        return Refused(Code.INVALID_REQUEST, "Fix the sheet and retry.", tuple(faults))
+        return Refused(Code.INVALID_REQUEST, "Fix the sheet and retry.", faults)
     return Accepted((SheetCoded(coder=command.coder, rows=command.rows),))
 
 

@@ -73,7 +73,6 @@ class StopForBudget(Command, frozen=True, kw_only=True):
 class Stop(Command, frozen=True, kw_only=True):
     """Begin no further turn. `model` and `status` name the model's answer that caused it, if any."""
 
-    by: str
     reason: str = ""
     kind: StopKind = "operator"
     model: str | None = None
@@ -83,7 +82,6 @@ class Stop(Command, frozen=True, kw_only=True):
 class Resume(Command, frozen=True, kw_only=True):
     """Resume after a stop. A budget is raised first; an unchanged one only resumes."""
 
-    by: str
     budget: Budget | UnsetType = UNSET
     reason: str = ""
 
@@ -92,27 +90,20 @@ class Compare(Command, frozen=True, kw_only=True):
     """Record differences from the preregistration: texts, Stage 1 rules, models. What is recorded already is skipped;
     a change of the measures is reported by the report."""
 
-    by: str
     pins: Pins
     models: tuple[PinnedModel, ...]
 
 
 class Look(Command, frozen=True, kw_only=True):
-    """Answer a `look` effect.
+    """Answer a `look` effect. `intervals` is cell → low and high end as decimal strings, for cells that have them."""
 
-    `intervals` is cell → low and high end as decimal strings. None: the cell has no interval yet.
-    """
-
-    by: str
-    measure: str
-    intervals: Mapping[str, tuple[str, str] | None] = {}
+    intervals: Mapping[str, tuple[str, str]] = {}
     effect_id: str
 
 
 class SeePcs(Command, frozen=True, kw_only=True):
     """Record a look at PCS as far as it was computed. Without new turns nothing is recorded."""
 
-    by: str
     turns: int
     figures: Mapping[str, PcsSoFar] = {}
 
@@ -120,7 +111,6 @@ class SeePcs(Command, frozen=True, kw_only=True):
 class StartJudge(Command, frozen=True, kw_only=True):
     """Let a model code thoughts. Repeated while it runs, only a raised budget changes anything."""
 
-    by: str
     judge: PinnedModel
     turns: Which
     budget: JudgeBudget = JudgeBudget()
@@ -176,7 +166,6 @@ class TakeSheet(Command, frozen=True, kw_only=True):
 class ForkRun(Command, frozen=True, kw_only=True):
     """Branch a run off another one after its event `version`, with one change as in `model=ALIAS`."""
 
-    by: str
     run: str
     version: int
     change: str

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-import msgspec
 from playmolt_core.game.decider import Effect
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.stored.agora.experiment import Which
 
 from playmolt_agora_runner.experiment.state import Run, State
 
@@ -17,21 +15,8 @@ JUDGE: Final = "judge"
 BATCHES: Final = "batches"
 
 
-class RunToOpen(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `open_run`. The worker computes the specification (`forking.registered_spec`): that is slow."""
-
-    run: str
-
-
-class ThoughtsToCode(msgspec.Struct, frozen=True, gc=False):
-    """Payload of `judge`: what its model is to code, since its start of this number."""
-
-    judge: str
-    number: int
-    turns: Which
-
-
-Payload = RunToOpen | ThoughtsToCode | None
+Payload = str | None
+"""The run to open, whose worker computes the specification (`forking.registered_spec`), or the alias of the judge."""
 
 
 def effects(state: State) -> Iterator[Effect[Payload]]:
@@ -42,13 +27,12 @@ def effects(state: State) -> Iterator[Effect[Payload]]:
     for judge in state.judging:
         # Begun otherwise while a question is under way, it waits for that: nothing is asked twice.
         lease = f"{state.game_id}/{JUDGE}/{judge.judge.alias}"
-        to_code = ThoughtsToCode(judge.judge.alias, judge.number, judge.turns)
         identifier = effect_id(state, JUDGE, judge.number)
-        yield Effect(id=identifier, kind=JUDGE, due=judge.since, payload=to_code, lease=lease)
+        yield Effect(id=identifier, kind=JUDGE, due=judge.since, payload=judge.judge.alias, lease=lease)
     if state.status == "running":
         for run in state.runs:
             if run.status == "planned":
-                yield Effect(id=effect_id(state, OPEN, run.run), kind=OPEN, due=since, payload=RunToOpen(run.run))
+                yield Effect(id=effect_id(state, OPEN, run.run), kind=OPEN, due=since, payload=run.run)
         if look_is_due(state):
             yield Effect(id=look_effect(state), kind=LOOK, due=since, payload=None)
         if state.open:

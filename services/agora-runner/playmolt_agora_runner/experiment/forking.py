@@ -10,10 +10,9 @@ from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.experiment import Forked
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Parent, RunSpec
-from playmolt_schemas.text import unstorable
 
 from playmolt_agora_runner.experiment import commands, preregistration
-from playmolt_agora_runner.experiment.state import BY_CHARS, Run, State, invalid, no_run
+from playmolt_agora_runner.experiment.state import OPERATOR, Run, State, invalid, no_run
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.run import forks, opening
 from playmolt_agora_runner.scripted import residents
@@ -60,20 +59,18 @@ def fork(state: State, command: commands.ForkRun) -> Decision:
         spec = forks.forked(spec_of(state, state.plan, parent), identifier, command.version, command.change)
     except forks.InvalidChange as error:
         return invalid("set", str(error))
-    unknown = [model for model in forks.models_of(spec) if not _plays(model, state, command.catalogue)]
+    unknown = [seat.model for seat in spec.seats if not _plays(seat.model, state, command.catalogue)]
     if unknown:
         return invalid("set", f"{unknown[0][:64]} is not a model of this plan or the catalogue")
     if found := opening.faults(spec):
         return invalid("set", f"{found[0].field} {found[0].message}")
     origin = Parent(run=parent.run, version=command.version, change=command.change)
-    return Accepted((Forked(by=command.by[:BY_CHARS], parent=origin, planned=preregistration.planned_run(spec)),))
+    return Accepted((Forked(by=OPERATOR, parent=origin, planned=preregistration.planned_run(spec)),))
 
 
 def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | None:
     if parent.status == "planned":
         return Refused(Code.NOT_STARTED, "This run has no events yet. Fork it once it is under way.")
-    if command.version < 1 or unstorable(command.change):
-        return Refused(Code.INVALID_REQUEST, f"Give a version of at least 1 and a change: {forks.CHANGES}.")
     if parent.status == "finished" and command.version > (parent.version or 0):
         return invalid("at", f"is {command.version}, but the run ended with event {parent.version or 0}")
     if sum(run.parent is not None for run in state.runs) >= _FORKS:

@@ -18,7 +18,6 @@ from playmolt_schemas.stored.agora.plan import Plan
 
 from playmolt_agora_runner.experiment import preregistration
 from playmolt_agora_runner.experiment.preregistration import ExaminedPlan
-from playmolt_agora_runner.experiment.state import BY_CHARS
 from playmolt_agora_runner.folder import reading as folder_reading
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import Source
@@ -28,24 +27,21 @@ from playmolt_agora_runner.plan.preview import examined
 
 _METADATA_BYTES: Final = 16 * 1024
 """Upper bound of the size of a record without its data."""
-_NO_FILES: Final[Mapping[str, str]] = {}
 
 
 def examine(
     body: object,
     catalogue: Catalogue,
-    files: Mapping[str, str] = _NO_FILES,
+    files: Mapping[str, str],
     *,
-    imported: Mapping[str, str] = _NO_FILES,
     power: PowerOf,
     tried: Callable[[Plan, PlanFolder], PlanFolder] | None = None,
 ) -> ExaminedPlan | Refused:
     """Read a plan (YAML or JSON text, or a JSON object) and work it out, or refuse it with every fault.
 
-    `files` is path → text of the plan's folder, `imported` is file name → text of the file that
-    `stage1_import` may name, `power` computes the power of its tests, `tried` tries its measures.
+    `files` is path → text of the plan's folder, `power` computes the power of its tests, `tried` tries its measures.
     """
-    read = reading.reading(body, imported)
+    read = reading.reading(body)
     folder = folder_reading.read(read.plan, Source(files), read.places) if read.plan else PlanFolder()
     folder = tried(read.plan, folder) if read.plan and tried else folder
     found = examined(read, catalogue, folder=folder, power=power)
@@ -54,9 +50,9 @@ def examine(
     return ExaminedPlan(body if isinstance(body, str) else reading.text_of(body), read.plan, found, folder)
 
 
-def lock(experiment: str, operator: str, found: ExaminedPlan, catalogue: Catalogue) -> Preregistered | Refused:
+def lock(experiment: str, found: ExaminedPlan, catalogue: Catalogue) -> Preregistered | Refused:
     """The first event of an experiment with this plan."""
-    preregistered = preregistration.preregistered(experiment, operator[:BY_CHARS], found, catalogue)
+    preregistered = preregistration.preregistered(experiment, found, catalogue)
     size = len(canonical_json(preregistered))
     if size > RECORD_BYTES - _METADATA_BYTES:
         fault = FieldFault("phases", f"need a lock of {size} bytes, more than one record can hold: plan fewer runs")

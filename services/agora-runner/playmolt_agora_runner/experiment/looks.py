@@ -16,12 +16,11 @@ from playmolt_schemas.stored.agora.plan import RUNS, Plan, Stage1Import
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora_runner.experiment import commands, effects, preregistration
-from playmolt_agora_runner.experiment.state import BY_CHARS, Run, State
+from playmolt_agora_runner.experiment.state import OPERATOR, RUNNER, Run, State
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan import plan as plans
 
 Counts = Sequence[int]
-Intervals = Mapping[str, tuple[str, str] | None]
 
 
 def growing_cells(plan: Plan) -> tuple[matrix.Cell, ...]:
@@ -31,7 +30,7 @@ def growing_cells(plan: Plan) -> tuple[matrix.Cell, ...]:
     return tuple(cell for cell in matrix.cells(plan) if cell.arm == "phase1")
 
 
-def growing(plan: Plan, held: Mapping[str, int], intervals: Intervals) -> tuple[matrix.Cell, ...]:
+def growing(plan: Plan, held: Mapping[str, int], intervals: Mapping[str, tuple[str, str]]) -> tuple[matrix.Cell, ...]:
     """The cells that get one more run: interval too wide, or none yet, and fewer runs than `max_runs`.
 
     `held` is cell → runs it has; `intervals` is cell → low and high end as decimal strings.
@@ -53,13 +52,13 @@ def _narrow(interval: tuple[str, str] | None, width: str) -> bool:
 def take(state: State, command: commands.Look) -> Decision:
     plan, held, number = state.plan, state.held(), len(state.looks) + 1
     due = effects.look_is_due(state) and command.effect_id == effects.look_effect(state)
-    if plan is None or state.ended or not due:
+    if plan is None or plan.adaptive is None or state.ended or not due:
         return Accepted()
     looked = Looked(
         number=number,
-        by=command.by[:BY_CHARS],
-        measure=command.measure[:BY_CHARS],
-        intervals={cell: ends for cell, ends in command.intervals.items() if ends is not None},
+        by=RUNNER,
+        measure=plan.adaptive.measure,
+        intervals=dict(command.intervals),
         adaptive=True,
         finished=len(effects.ended_of_matrix(state)),
     )
@@ -117,7 +116,7 @@ def see(state: State, command: commands.SeePcs) -> Decision:
         return Refused(
             Code.INVALID_REQUEST, f"An experiment may have at most {_LOOKS} looks. The report will contain the figures."
         )
-    seen = PcsSeen(number=len(state.looks) + 1, by=command.by[:BY_CHARS], turns=turns, figures=found)
+    seen = PcsSeen(number=len(state.looks) + 1, by=OPERATOR, turns=turns, figures=found)
     return Accepted((seen,))
 
 

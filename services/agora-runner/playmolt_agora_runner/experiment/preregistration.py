@@ -18,6 +18,7 @@ from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.text import decimal_text
 
 from playmolt_agora_runner import budget
+from playmolt_agora_runner.experiment.state import OPERATOR
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan import plan as plans
@@ -73,14 +74,14 @@ def planned_run(spec: RunSpec) -> PlannedRun:
     return copied(PlannedRun, spec, turns=turns, spec=digest(spec))
 
 
-def preregistered(experiment: str, operator: str, found: ExaminedPlan, catalogue: Catalogue) -> Preregistered:
+def preregistered(experiment: str, found: ExaminedPlan, catalogue: Catalogue) -> Preregistered:
     plan, folder, preview = found.plan, found.folder, found.preview
     claims = {hypothesis.test: hypothesis.claim for hypothesis in plans.hypotheses(plan)}
     return copied(
         Preregistered,
         found,
         plan,
-        operator=operator,
+        operator=OPERATOR,
         rules_version=RULES_VERSION,
         content_version=texts.version(),
         plan_hash=digest(plan),

@@ -23,19 +23,18 @@ from playmolt_schemas.stored.agora.experiment import (
 )
 from playmolt_schemas.stored.agora.plan import NOTE_CHARS
 from playmolt_schemas.stored.event import Event
-from playmolt_schemas.text import trimmed, unstorable
+from playmolt_schemas.text import trimmed
 from typing_extensions import override
 
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.experiment import coding, commands, effects, forking, looks, run_reports
 from playmolt_agora_runner.experiment.preregistration import RULES_VERSION
-from playmolt_agora_runner.experiment.state import BY_CHARS, FOLDS, State, game_over, invalid
+from playmolt_agora_runner.experiment.state import FOLDS, OPERATOR, RUNNER, State, game_over, invalid
 from playmolt_agora_runner.turn import texts
 
 _WHILE_GOING: Final = frozenset((commands.Stop, commands.Resume, EndGame))
 _UNLESS_ENDED: Final = frozenset((commands.StartJudge, commands.StopJudge, commands.TakeSheet, commands.ForkRun))
 """What an operator may ask of a finished experiment as well."""
-_UNSTORABLE: Final = invalid("reason", "contains NUL or a lone surrogate")
 
 
 class Experiment(Game[State]):
@@ -130,15 +129,13 @@ def _complete(state: State) -> bool:
 def _stop(state: State, command: commands.Stop) -> Decision:
     if state.status == "stopped":
         return Accepted()
-    if unstorable(command.reason):
-        return _UNSTORABLE
     kind = "interrupt" if command.kind == "operator" and command.reason == INTERRUPTED else command.kind
-    return Accepted((copied(Stopped, command, by=command.by[:BY_CHARS], reason=_note(command.reason), kind=kind),))
+    by = OPERATOR if command.kind == "operator" else RUNNER
+    return Accepted((copied(Stopped, command, by=by, reason=_note(command.reason), kind=kind),))
 
 
 def _resume(state: State, command: commands.Resume) -> Decision:
-    by = command.by[:BY_CHARS]
-    resumed = Resumed(by=by)
+    resumed = Resumed(by=OPERATOR)
     if command.budget is UNSET:
         # Also of a running one, some of whose runs may wait for it.
         return Accepted((resumed,))
@@ -147,11 +144,9 @@ def _resume(state: State, command: commands.Resume) -> Decision:
         return Accepted(going_on)
     if fault := budget.raised(state.budget, command.budget):
         return invalid("budget", fault)
-    if unstorable(command.reason):
-        return _UNSTORABLE
     before, after = (canonical_json(each).decode() for each in (state.budget, command.budget))
     deviation = Deviation(
-        number=len(state.deviations) + 1, by=by, field="budget", before=before, after=after,
+        number=len(state.deviations) + 1, by=OPERATOR, field="budget", before=before, after=after,
         reason=_note(command.reason), budget=command.budget,
     )  # fmt: skip
     return Accepted((deviation, *going_on))
@@ -189,4 +184,4 @@ def _end(state: State, command: EndGame) -> Decision:
     if not state.uses_batches:
         return Accepted((*judges, *found.events))
     # An aborted experiment holds no further event, and what its batches cost is to be in it.
-    return Accepted((*judges, Stopped(by="operator", reason=trimmed(command.reason), kind="operator", ends=True)))
+    return Accepted((*judges, Stopped(by=OPERATOR, reason=trimmed(command.reason), kind="operator", ends=True)))

@@ -18,7 +18,7 @@ from playmolt_schemas.stored.agora.experiment import (
 from playmolt_schemas.stored.agora.plan import NOTE_CHARS, Noticed, Spent
 
 from playmolt_agora_runner.experiment import commands, looks
-from playmolt_agora_runner.experiment.state import BY_CHARS, DEVIATIONS_MOST, Run, State, no_run
+from playmolt_agora_runner.experiment.state import DEVIATIONS_MOST, RUNNER, Run, State, no_run
 
 _ANOTHER: Final = "another model answered than the one requested"
 _OTHERWISE: Final = "the runner's version differs from the locked one"
@@ -91,7 +91,7 @@ def _other_models(state: State, noticed: Noticed) -> tuple[Deviation, ...]:
         for alias, others in noticed.answered.items()
         for other in others
     )
-    return _deviations(state, "runner", _ANOTHER, [each for each in found if (each[0], each[2]) not in known])
+    return _deviations(state, _ANOTHER, [each for each in found if (each[0], each[2]) not in known])
 
 
 def compare(state: State, command: commands.Compare) -> Decision:
@@ -107,19 +107,19 @@ def compare(state: State, command: commands.Compare) -> Decision:
     recorded = {line.field: line.after for line in state.deviations}
     changes = [(field, recorded.get(field, locked), after) for field, locked, after in compared]
     changed = [each for each in changes if each[1] != each[2]]
-    return Accepted(_deviations(state, command.by[:BY_CHARS], _OTHERWISE, changed))
+    return Accepted(_deviations(state, _OTHERWISE, changed))
 
 
 def _text(model: PinnedModel) -> str:
     return canonical_json(model).decode()
 
 
-def _deviations(state: State, by: str, reason: str, changes: Sequence[tuple[str, str, str]]) -> tuple[Deviation, ...]:
+def _deviations(state: State, reason: str, changes: Sequence[tuple[str, str, str]]) -> tuple[Deviation, ...]:
     """A deviation for each change, as field, value before and value after, as long as there is room for more."""
     first, room = len(state.deviations) + 1, DEVIATIONS_MOST - len(state.deviations)
     return tuple(
         Deviation(
-            number=number, by=by, field=field, before=before[:NOTE_CHARS], after=after[:NOTE_CHARS], reason=reason
+            number=number, by=RUNNER, field=field, before=before[:NOTE_CHARS], after=after[:NOTE_CHARS], reason=reason
         )
         for number, (field, before, after) in enumerate(changes[:room], first)
     )

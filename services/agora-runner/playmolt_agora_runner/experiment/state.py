@@ -337,7 +337,9 @@ FOLDS: Final[Mapping[type[Event], Fold]] = {
 }
 
 
-BY_CHARS: Final = 100
+OPERATOR: Final = "operator"
+RUNNER: Final = "runner"
+"""Who an event is by."""
 
 
 def invalid(field: str, message: str) -> Refused:

@@ -16,12 +16,11 @@ class OpenRun(Command, frozen=True, kw_only=True):
     """Open a run. Idempotent.
 
     A fork replays the parent's `events`, from the first up to the version of the branch; later turns are played. Its
-    `spec` is the parent's with one change (`forks.forked`), and `content` replaces what the last replayed act said.
+    `spec` is the parent's with one change (`forks.forked`).
     """
 
     spec: RunSpec
     events: tuple[Event, ...] = ()
-    content: str | None = None
 
 
 class RecordCall(Command, frozen=True, kw_only=True):

@@ -33,7 +33,7 @@ class InvalidChange(ValueError):
 def forked(parent: RunSpec, run: str, version: int, change: str) -> RunSpec:
     """The specification of an exploratory run that branches off `parent` after its event `version`.
 
-    Raises InvalidChange. Whether there is such a model is the caller's to ask (`models_of`).
+    Raises InvalidChange. Whether there is such a model is the caller's to ask.
     """
     kind, equals, value = change.partition("=")
     make = _CHANGES.get(kind)
@@ -50,15 +50,10 @@ def forked(parent: RunSpec, run: str, version: int, change: str) -> RunSpec:
     )
 
 
-def content_of(change: str) -> str | None:
+def _content_of(parent: Parent | None) -> str | None:
     """The new content of the last replayed act; None for another kind of change."""
-    kind, _, value = change.partition("=")
+    kind, _, value = parent.change.partition("=") if parent else ("", "", "")
     return value if kind == "content" else None
-
-
-def models_of(spec: RunSpec) -> tuple[str, ...]:
-    """The models of a run, each once."""
-    return tuple(dict.fromkeys(seat.model for seat in spec.seats))
 
 
 def _model(parent: RunSpec, value: str) -> tuple[Seat, ...]:
@@ -100,31 +95,25 @@ _NOT_TAKEN = (CallMade, Interviewed, RunPaused, RunResumed, RunEnded)
 """Events that a fork does not inherit: its parent's calls, interviews, pauses and end."""
 
 
-def faults(spec: RunSpec, events: Sequence[Event], content: str | None) -> Iterator[FieldFault]:
+def faults(parent: Parent, events: Sequence[Event]) -> Iterator[FieldFault]:
     """Why a fork cannot continue from its parent's events."""
     opened = events[0] if events else None
-    if not isinstance(opened, RunOpened):
-        yield FieldFault("events", "must be the parent's events, starting with the first")
-        return
-    if spec.parent and spec.parent.version > len(events):
-        yield FieldFault("parent.version", f"is {spec.parent.version}, but there are {len(events)} events")
-    saying = _saying(opened)
-    if content is not None and (not _acts(events) or _acts(events)[-1].record.action not in saying):
-        yield FieldFault("content", f"needs a version whose last act is one of {', '.join(saying)}")
+    if not isinstance(opened, RunOpened) or parent.version > len(events):
+        yield FieldFault("parent.version", f"is {parent.version}, but there are {len(events)} events")
+    elif _content_of(parent) is not None:
+        rows, acts = world.made(opened.rules, opened.spec.packaged).rows, _acts(events)
+        read = [name for name, row in rows.items() if row.does in ("say", "whisper") or "billboard" in row.rules]
+        if not acts or acts[-1].record.action not in read:
+            yield FieldFault("content", f"needs a version whose last act is one of {', '.join(read)}")
 
 
-def _saying(opened: RunOpened) -> tuple[str, ...]:
-    """The actions of a run's world whose content is a text that agents read."""
-    rows = world.made(opened.rules, opened.spec.packaged).rows
-    return tuple(name for name, row in rows.items() if row.does in ("say", "whisper") or "billboard" in row.rules)
-
-
-def taken_over(spec: RunSpec, events: Sequence[Event], content: str | None) -> tuple[Event, ...]:
+def taken_over(spec: RunSpec, events: Sequence[Event]) -> tuple[Event, ...]:
     """The parent's events after the first, as events of the fork.
 
-    `content` replaces what the last act said; what followed that act is played again.
+    New content replaces what the last act said; what followed that act is played again.
     """
     kept = tuple(_own(spec, event) for event in events[1:] if not isinstance(event, _NOT_TAKEN))
+    content = _content_of(spec.parent)
     if content is None:
         return kept
     act = _acts(kept)[-1]

@@ -29,7 +29,6 @@ from playmolt_schemas.stored.agora.run import (
 from playmolt_schemas.stored.agora.turn import Interview, TurnRecord
 from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event
-from playmolt_schemas.text import unstorable
 from typing_extensions import override
 
 from playmolt_agora_runner.run import commands, effects, forks, opening, records, views
@@ -92,15 +91,13 @@ class Agora(Game[RunState]):
         return views.public(event)
 
     @override
-    def view(self, state: RunState, viewer: Viewer) -> RunView | views.Unopened:
+    def view(self, state: RunState, viewer: Viewer) -> RunView:
         """The public state; for an agent of the run also its own context."""
-        return views.run(state, viewer.agent_id) if state.version else views.Unopened()
+        return views.run(state, viewer.agent_id)
 
     @override
     def operator_view(self, state: RunState) -> Mapping[str, object]:
         """The pinned inputs of the run: spec with seed, effective rules, versions."""
-        if not state.version:
-            return {}
         return {
             "config": state.run,
             "rules": state.rules,
@@ -132,12 +129,13 @@ class Agora(Game[RunState]):
         if state.version:
             again = state.run.run == command.spec.run
             return Accepted() if again else Refused(Code.ALREADY_STARTED, _STARTED)
-        found = tuple(forks.faults(command.spec, command.events, command.content)) if command.spec.parent else ()
+        parent = command.spec.parent
+        found = tuple(forks.faults(parent, command.events)) if parent else ()
         opened = found or opening.opened(command.spec, self.content_version, texts.version())
         if not isinstance(opened, RunOpened):
             listed = "; ".join(f"{fault.field} {fault.message}" for fault in opened[:5])
             return Refused(Code.INVALID_REQUEST, f"Fix the run's spec and retry: {listed}.", opened)
-        taken = forks.taken_over(command.spec, command.events, command.content)
+        taken = forks.taken_over(command.spec, command.events)
         return Accepted((replace(opened, replayed=forks.turns(taken)), *taken))
 
 
@@ -217,10 +215,9 @@ def _paused(state: RunState, command: commands.PauseRun) -> Decision:
         return _OVER
     if state.paused == command.code:
         return Accepted()
-    detail = command.detail[:DETAIL_CHARS]
     # Repeated failures without a turn in between double the pause.
     seconds = min(PAUSE_SECONDS * 2**state.pauses, PAUSE_MOST_SECONDS) if command.code == "model_away" else 0
-    return Accepted((RunPaused(code=command.code, detail="" if unstorable(detail) else detail, seconds=seconds),))
+    return Accepted((RunPaused(code=command.code, detail=command.detail[:DETAIL_CHARS], seconds=seconds),))
 
 
 def _resumed(state: RunState, _: commands.ResumeRun) -> Decision:

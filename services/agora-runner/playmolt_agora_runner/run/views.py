@@ -2,7 +2,6 @@
 
 from typing import Final
 
-import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 from playmolt_schemas.agora.feed import (
@@ -28,10 +27,6 @@ from playmolt_agora_runner.world import world
 from playmolt_agora_runner.world.state import RunState
 
 _UNHEARD: Final = "…"
-
-
-class Unopened(msgspec.Struct, frozen=True):
-    """A run without stored events."""
 
 
 def public(event: Event) -> FeedMessage:

@@ -55,8 +55,10 @@ class PlanFiles:
         )
 
     async def texts(self, files: Mapping[str, str]) -> dict[str, str]:
-        """Path → text of files that are there. Raises LogUnavailable."""
+        """Path → text. Raises LogUnavailable, and LookupError for a text that was deleted."""
         found = await self._blobs.texts(set(files.values())) if files else {}
+        if absent := files.keys() - {path for path, named in files.items() if named in found}:
+            raise LookupError(f"missing from the blob store: {', '.join(sorted(absent))}")
         return {path: found[named] for path, named in files.items()}
 
 

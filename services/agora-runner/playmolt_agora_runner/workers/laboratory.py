@@ -5,10 +5,9 @@ until the time of the job is over.
 """
 
 import asyncio
-import shutil
 import tarfile
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -68,9 +67,8 @@ class Laboratory:
 
     async def study(self, experiment: str, folder: Path) -> None:
         """Write the files of a study into a folder."""
-        archive = folder / "study.tar"
-        await self._answer("study", msgspec.json.encode(StudyRequest(experiment=experiment)), archive)
-        await asyncio.to_thread(_unpack, archive, folder)
+        packed = await self._answer("study", msgspec.json.encode(StudyRequest(experiment=experiment)))
+        await asyncio.to_thread(_unpack, packed, folder)
 
     def power(self, design: Design) -> Power:
         """Size and power of a design. Blocks: for a process of its own."""
@@ -84,14 +82,13 @@ class Laboratory:
         body = await asyncio.to_thread(msgspec.json.encode, request)
         return await asyncio.to_thread(msgspec.json.decode, await self._answer(job, body), type=kind)
 
-    async def _answer(self, job: JobName, body: bytes, out: Path | None = None) -> bytes:
-        """The answer, or b"" if it is written to a file."""
+    async def _answer(self, job: JobName, body: bytes) -> bytes:
         bound, pause, detail = self._seconds[job] + self._start_seconds, _PAUSE_SECONDS, ""
         try:
             async with asyncio.timeout(bound):
                 while True:
                     try:
-                        status, answer = await self._called(job, body, out)
+                        status, answer = await self._called(job, body)
                     except _LOST as error:
                         status, answer = _BUSY, repr(error).encode()
                     if status == httpx2.codes.OK:
@@ -106,28 +103,18 @@ class Laboratory:
         except httpx2.HTTPError as error:
             raise LaboratoryFailed(f"{job}: {error!r}") from error
 
-    async def _called(self, job: JobName, body: bytes, out: Path | None) -> tuple[int, bytes]:
+    async def _called(self, job: JobName, body: bytes) -> tuple[int, bytes]:
         # Beside the loop: a client reads the certificates of the machine, which takes longer than its call.
         timeout, verify = httpx2.Timeout(None, connect=5.0), self._url.startswith("https:")
         opened = await asyncio.to_thread(httpx2.AsyncClient, timeout=timeout, trust_env=False, verify=verify)
-        async with (
-            opened as client,
-            client.stream("POST", f"{self._url}/jobs/{job}", content=body, headers=self._headers) as response,
-        ):
-            if out is None or response.status_code != httpx2.codes.OK:
-                return response.status_code, await response.aread()
-            with out.open("wb") as file:
-                async for piece in response.aiter_bytes():
-                    await asyncio.to_thread(file.write, piece)
-            return response.status_code, b""
+        async with opened as client:
+            response = await client.post(f"{self._url}/jobs/{job}", content=body, headers=self._headers)
+            return response.status_code, response.content
 
 
-def _unpack(archive: Path, folder: Path) -> None:
+def _unpack(packed: bytes, folder: Path) -> None:
     """Take the files of a study out of their archive, and nothing else."""
-    with tarfile.open(archive) as packed:
+    with tarfile.open(fileobj=BytesIO(packed)) as archive:
         for name in STUDY_FILES:
-            found: Any = packed.extractfile(name)
-            with found, (folder / name).open("wb") as file:
-                shutil.copyfileobj(found, file)
-    with suppress(OSError):
-        archive.unlink()
+            found: Any = archive.extractfile(name)
+            (folder / name).write_bytes(found.read())

@@ -3,24 +3,17 @@
 import asyncio
 import tempfile
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from html import escape
 from pathlib import Path
 from typing import Final
 
 from playmolt_core.game.api import ApiReply, ApiRequest
-from playmolt_core.game.decider import Refused, read_event
-from playmolt_core.game.withholding import Withheld
-from playmolt_core.log.port import StreamReader
+from playmolt_core.game.decider import Refused
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument.laboratory import BUNDLE, REPORT, SHARES
 from playmolt_schemas.routes import agora as routes
-from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
-from playmolt_schemas.text import WITHHELD
 
 from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.run.rules import Agora
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
 from playmolt_agora_runner.workers.shared_report import shared_page
 
@@ -37,58 +30,30 @@ _FILES: Final = {
 class Library:
     """Serves `agora_report` and `agora_bundle`. A study whose experiment has new events is rebuilt."""
 
-    def __init__(self, laboratory: Laboratory, event_log: StreamReader, withheld: Withheld) -> None:
+    def __init__(self, laboratory: Laboratory) -> None:
         self._laboratory = laboratory
-        self._log = event_log
-        self._withheld = withheld
-        self._rules = Agora()
-        self._room: tempfile.TemporaryDirectory[str] | None = None
+        self._room = tempfile.TemporaryDirectory(prefix="playmolt-agora-")
         self._made: OrderedDict[tuple[str, int], asyncio.Task[Path | None]] = OrderedDict()
         self._one = asyncio.Lock()
 
     async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         """A file, or 202 while it is being made."""
         name, content_type = _FILES[request.route]
-        made = await self._file(state, name)
+        made = await self._files(state, name)
         if made is None:
             return ApiReply({"status": "making", "detail": "The study is being made; ask again in a few seconds."}, 202)
-        return made if isinstance(made, Refused) else ApiReply(made, content_type=content_type)
+        return made if isinstance(made, Refused) else ApiReply(made[0], content_type=content_type)
 
     async def shared(self, state: State, _: ApiRequest) -> ApiReply | Refused:
-        """The shared page, without what the operator hid in its runs. A report that takes longer than this wait is
-        shown on the next visit."""
-        made = await self._file(state, REPORT, seconds=_SHOWN_SECONDS)
+        """The shared page. A report that takes longer than this wait is shown on the next visit."""
+        made = await self._files(state, REPORT, SHARES, seconds=_SHOWN_SECONDS)
         if isinstance(made, Refused) and made.code is not Code.NOT_FINISHED:
             return made
-        report, shares = "", ""
-        if isinstance(made, bytes):
-            found = await self._file(state, SHARES)
-            report, shares = made.decode(), found.decode() if isinstance(found, bytes) else ""
-            for text in await self._hidden_in(tuple(run.run for run in state.runs)):
-                report = report.replace(f">{escape(text)}<", f">{WITHHELD}<")
+        report, shares = (file.decode() for file in made) if isinstance(made, list) else ("", "")
         return ApiReply(shared_page(state, report, shares, made=made is not None))
 
-    def close(self) -> None:
-        """Delete the files."""
-        if self._room is not None:
-            self._room.cleanup()
-
-    async def _hidden_in(self, runs: Iterable[str]) -> Sequence[str]:
-        """The texts of agents that the operator hid in these runs."""
-        found: list[str] = []
-        for run in runs:
-            hidden = self._withheld.texts(run)
-            stored = await self._log.load(run) if hidden else None
-            for record in stored.records if stored else ():
-                if record.version in hidden:
-                    event = read_event(self._rules, record.type, record.schema_version, record.data)
-                    turn = event.record if isinstance(event, AgentActed | TurnFailed) else None
-                    said = (turn.content, turn.thought, turn.target, turn.raw_reply) if turn else ()
-                    found += [text for text in said if text]
-        return found
-
-    async def _file(self, state: State, name: str, *, seconds: float = 0.0) -> bytes | Refused | None:
-        """Wait this long; None while it is still being made."""
+    async def _files(self, state: State, *names: str, seconds: float = 0.0) -> list[bytes] | Refused | None:
+        """Wait this long; None while they are still being made."""
         if not any(run.status != "planned" for run in state.runs):
             return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
         key = (state.game_id, state.version)
@@ -104,11 +69,10 @@ class Library:
         if folder is None:
             self._made.pop(key, None)
             return Refused(Code.UNAVAILABLE, "The study could not be created; see the runner's log. Retry.")
-        return await asyncio.to_thread((folder / name).read_bytes)
+        return await asyncio.to_thread(lambda: [(folder / name).read_bytes() for name in names])
 
     async def _make(self, experiment: str, version: int) -> Path | None:
         """Have a study made, one at a time: it uses a processor for a minute."""
-        self._room = self._room or tempfile.TemporaryDirectory(prefix="playmolt-agora-")
         folder = Path(self._room.name) / f"{experiment}-{version}"
         async with self._one:
             await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)

@@ -4,7 +4,7 @@ Replicas share out the runs.
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Final
@@ -23,12 +23,14 @@ from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import preregistration
+from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run import commands, effects
 from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.effects import AgentTurn, RunReport
 from playmolt_agora_runner.run.fold import evolve
 from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.turn.scene import Scene
+from playmolt_agora_runner.workers.files import PlanFiles
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments, events_of
 from playmolt_agora_runner.workers.run_usage import RunUsage, requests_recorded
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
@@ -41,22 +43,6 @@ MOST_SECONDS: Final = 3.0
 _FORGET: Final = 5000
 _NO_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 """No scene depends on the time."""
-
-
-LIMITED_PAUSES: Final = 11
-"""After so many pauses without a turn in between, of five seconds to ten minutes and more than 50 minutes together, a
-limit counts as one without an end."""
-
-
-def stop_for(run: str, halt: Halt, pauses: int) -> experiments.Stop | None:
-    """What stops an experiment whose run halts like this, after so many pauses in a row; None if it only pauses."""
-    if halt.limited and pauses >= LIMITED_PAUSES:
-        reason = f"{run}: out of credit, or limited for good: refused at each of {pauses + 1} attempts. {halt.detail}"
-        return experiments.Stop(by="runner", reason=reason[:1000], kind="model", model=halt.alias, status=429)
-    if halt.rejected is None:
-        return None
-    reason = f"{run}: {halt.detail}"[:1000]
-    return experiments.Stop(by="runner", reason=reason, kind=halt.rejected, model=halt.alias, status=halt.status)
 
 
 class LoadBalancer:
@@ -99,6 +85,7 @@ class ModelWorker:
         recent: RecentExperiments,
         submit_to_experiment: Submit,
         catalogue: Catalogue,
+        files: PlanFiles,
     ) -> None:
         self._leased = leased
         self._log = log
@@ -108,7 +95,10 @@ class ModelWorker:
         self._run, self._experiment = spec.run, spec.experiment
         self._whole = (submit_to_experiment, spec.experiment)
         self._catalogue = catalogue
+        self._files = files
         self._usage = RunUsage()
+        self._texts: Mapping[str, str] = {}
+        """Those of the plan's folder that its agents read, by path."""
 
     async def work(self) -> None:
         """Take turns until none are due; a request in flight of an ended worker counts as a lost call of its turn."""
@@ -116,6 +106,7 @@ class ModelWorker:
         snapshot = leased.snapshot
         before = await events_of(self._log, leased.stream)
         usage = self._usage = RunUsage(before, snapshot.state.replayed)
+        self._texts = await self._files.texts(snapshot.state.run.files or {})
         taken_up = True
         await self._compare()
         reported = time.monotonic()
@@ -130,7 +121,7 @@ class ModelWorker:
             if isinstance(reply, Halt):
                 usage.add_calls(reply.attempts)
                 await self._progress(effect, f"halt/{snapshot.version}")
-                await self._pause(effect, turn, f"halt/{snapshot.version}", reply, snapshot.state.pauses)
+                await self._pause(effect, turn, f"halt/{snapshot.version}", reply)
                 return
             await leased.submit(commands.TakeTurn(effect_id=effect.id, reply=reply), effect=effect)
             usage.add_calls(reply.attempts)
@@ -164,17 +155,15 @@ class ModelWorker:
         experiment = await self._recent.of(self._experiment)
         if experiment.halted is not None:
             return Halt(code=experiment.halted, detail=experiment.reason)
-        scene = scenes.scene if turn.interview is None else scene_aside
-        return await self._asking.ask(turn, scene(state, turn.agent), experiment.budget, lost, logged)
+        scene = (scenes.scene if turn.interview is None else scene_aside)(state, turn.agent)
+        scene = dressed(scene, self._texts)
+        return await self._asking.ask(turn, scene, experiment.budget, lost, logged, state.pauses)
 
-    async def _pause(self, effect: Effect, turn: AgentTurn, step: str, halt: Halt, pauses: int) -> None:
-        """Pause the run. A spent budget, a setting that a server rejects and a limit without an end stop the
-        experiment."""
+    async def _pause(self, effect: Effect, turn: AgentTurn, step: str, halt: Halt) -> None:
         for number, call in enumerate(halt.attempts):
             await self._record(effect, turn, call, f"{step}/call/{number}")
-        stop = experiments.StopForBudget(stopped=halt.reached) if halt.reached else stop_for(self._run, halt, pauses)
-        if stop is not None:
-            await self._leased.submit(stop, f"{step}/experiment", effect=effect, to=self._whole)
+        if halt.stop is not None:
+            await self._leased.submit(halt.stop, f"{step}/experiment", effect=effect, to=self._whole)
         await self._leased.submit(commands.PauseRun(code=halt.code, detail=halt.detail), step, effect=effect)
 
     async def _compare(self) -> None:
@@ -183,7 +172,7 @@ class ModelWorker:
         if plan is None:
             return
         compared = experiments.Compare(
-            by="runner", pins=preregistration.pins(plan), models=preregistration.pinned_models(plan, self._catalogue)
+            pins=preregistration.pins(plan), models=preregistration.pinned_models(plan, self._catalogue)
         )
         await self._leased.submit(compared, f"compare/{digest([compared.pins, compared.models])}", to=self._whole)
 

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 import uuid
-from collections import OrderedDict
 from collections.abc import Mapping
 from contextlib import suppress
 from tempfile import TemporaryFile
@@ -22,14 +21,13 @@ from playmolt_schemas.agora.plan import EXAMINE_SECONDS, PlanUnderWay
 from playmolt_schemas.codes import MISMATCH, Code, FieldFault
 
 from playmolt_agora_runner.experiment import commands, views
-from playmolt_agora_runner.experiment.api import NO_EXPERIMENT, is_dry, with_files
+from playmolt_agora_runner.experiment.api import NO_EXPERIMENT, with_files
 from playmolt_agora_runner.workers import examination
-from playmolt_agora_runner.workers.examination import ExaminedResult, Findings, refused
+from playmolt_agora_runner.workers.examination import ExaminedResult, refused
 from playmolt_agora_runner.workers.files import PlanFiles
 
 IDLE_SECONDS: Final = 5.0
 """How soon a process finds a job that another one left."""
-FINDINGS_KEPT: Final = 64
 _log = telemetry.log("plans")
 _BUSY: Final = Refused(Code.UNAVAILABLE, "Too many plans are waiting to be examined. Retry in a minute.")
 _FAILED: Final = Refused(Code.UNAVAILABLE, "The plan could not be examined; the runner's log says why. Send it again.")
@@ -41,8 +39,7 @@ _UNKNOWN: Final = Refused(
 class PlanExaminer:
     """Answers calls about plans at once, and examines the plans in the background: see `run`.
 
-    A plan whose process was killed is examined again. One that was examined before, byte for byte, is examined with
-    what the laboratory found then, as a plan that is sent dry and then for real. `models` is the file of the catalogue.
+    A plan whose process was killed is examined again. `models` is the file of the catalogue.
     """
 
     def __init__(
@@ -58,7 +55,6 @@ class PlanExaminer:
         self._holder = uuid.uuid4().hex
         self._came = asyncio.Event()
         self._forks = AsyncForkServer()
-        self._findings: OrderedDict[bytes, Findings] = OrderedDict()
 
     async def complete(self, request: ApiRequest) -> ApiReply | Refused:
         """Answer `POST …/experiments`: the result, or 202 while the plan is examined. Raises LogUnavailable."""
@@ -66,7 +62,7 @@ class PlanExaminer:
         missing = await self._files.missing(files)
         if missing is not None:
             return missing
-        asked = {"experiment": request.stream, "plan": plan, "files": files, "dry": is_dry(request)}
+        asked = {"experiment": request.stream, "plan": plan, "files": files, "dry": request.query.get("dry") == "1"}
         body = json.dumps(asked).encode()
         digest = hashlib.sha256(body).digest()
         job = await self._jobs.put(request.stream, digest, body)
@@ -139,8 +135,6 @@ class PlanExaminer:
 
     async def _in_a_process(self, stream: str, request: bytes) -> ExaminedResult | None:
         asked = json.loads(request)
-        content = hashlib.sha256(json.dumps([asked["plan"], asked["files"]]).encode()).digest()
-        asked["findings"] = msgspec.to_builtins(self._findings.get(content, Findings()))
         asked["files"] = await self._files.texts(asked["files"])
         asked["models"] = self._models
         with TemporaryFile() as body, TemporaryFile() as answer, TemporaryFile() as said:
@@ -167,17 +161,7 @@ class PlanExaminer:
                 _log.error("examination_failed", plan=stream, said=said.read().decode(errors="replace")[-2000:])
                 return refused(_FAILED)
             answer.seek(0)
-            out = answer.read()
-        examined = msgspec.json.decode(out, type=ExaminedResult)
-        if examined.findings is not None:
-            self._keep(content, examined.findings)
-        return examined
-
-    def _keep(self, content: bytes, findings: Findings) -> None:
-        self._findings[content] = findings
-        self._findings.move_to_end(content)
-        if len(self._findings) > FINDINGS_KEPT:
-            self._findings.popitem(last=False)
+            return msgspec.json.decode(answer.read(), type=ExaminedResult)
 
 
 def _too_long(seconds: float) -> Refused:

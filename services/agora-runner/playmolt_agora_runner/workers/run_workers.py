@@ -13,17 +13,14 @@ from playmolt_core.game.decider import EndGame, Refused
 from playmolt_core.log.port import Archived, GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
-from playmolt_schemas.instrument.laboratory import CellInterval, IntervalsRequest
+from playmolt_schemas.instrument.laboratory import IntervalsRequest
 from playmolt_schemas.limits import PAGE_MAX
-from playmolt_schemas.stored.agora.turn import RunSpec
 
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import effects, looks
-from playmolt_agora_runner.experiment.api import OPERATOR
-from playmolt_agora_runner.experiment.effects import RunToOpen
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.run import commands, forks
+from playmolt_agora_runner.run import commands
 from playmolt_agora_runner.run.effects import NO_VALID_TURN
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments, events_of
@@ -39,10 +36,11 @@ class RunOpener:
         self._log = log
         self._engines = engines
 
-    async def __call__(self, leased: LeasedEffect[RunToOpen, State]) -> None:
-        payload = leased.payload
-        spec = registered_spec(leased.snapshot.state, payload.run)
-        opening = await self._opening(spec)
+    async def __call__(self, leased: LeasedEffect[str, State]) -> None:
+        spec = registered_spec(leased.snapshot.state, leased.payload)
+        parent = spec.parent
+        replayed = (await events_of(self._log, parent.run))[: parent.version] if parent else ()
+        opening = commands.OpenRun(spec=spec, events=tuple(replayed))
         try:
             await leased.submit(opening, "run", to=(self._engines["agora"].submit, spec.run))
         except CommandRefused as refused:
@@ -51,13 +49,6 @@ class RunOpener:
             await leased.submit(experiments.ReportRunWithoutResult(run=spec.run, outcome="refused"))
             return
         await leased.submit(experiments.ReportRunOpened(run=spec.run))
-
-    async def _opening(self, spec: RunSpec) -> commands.OpenRun:
-        if spec.parent is None:
-            return commands.OpenRun(spec=spec)
-        events = await events_of(self._log, spec.parent.run)
-        content = forks.content_of(spec.parent.change)
-        return commands.OpenRun(spec=spec, events=tuple(events[: spec.parent.version]), content=content)
 
 
 PAUSE_SECONDS: Final = 1.0
@@ -116,23 +107,17 @@ class LookWorker:
         plan = state.plan
         if plan is None or plan.adaptive is None:
             raise LookupError(f"{leased.stream} grows no cell")
-        measure, ended = plan.adaptive.measure, effects.ended_of_matrix(state)
         request = IntervalsRequest(
-            runs=tuple(run.run for run in ended), measure=measure, seed=state.seed,
-            stage1_import=tuple(plan.stage1_rows),
+            runs=tuple(run.run for run in effects.ended_of_matrix(state)), measure=plan.adaptive.measure,
+            seed=state.seed, stage1_import=tuple(plan.stage1_rows),
         )  # fmt: skip
-        known = {(each.model, each.language): each for each in await self._laboratory.intervals(request)}
+        cells = {f"{cell.model}/{cell.language}": cell.name for cell in looks.growing_cells(plan)}
         intervals = {
-            cell.name: _ends(known.get((cell.model or "", cell.language))) for cell in looks.growing_cells(plan)
+            cells[at]: (each.low, each.high)
+            for each in await self._laboratory.intervals(request)
+            if (at := f"{each.model}/{each.language}") in cells and each.low is not None and each.high is not None
         }
-        look = experiments.Look(by="runner", measure=measure, intervals=intervals, effect_id=leased.effect.id)
-        await leased.submit(look)
-
-
-def _ends(interval: CellInterval | None) -> tuple[str, str] | None:
-    if interval is None or interval.low is None or interval.high is None:
-        return None
-    return interval.low, interval.high
+        await leased.submit(experiments.Look(intervals=intervals, effect_id=leased.effect.id))
 
 
 class PcsLook:
@@ -151,7 +136,7 @@ class PcsLook:
         cells = looks.arms(found.state.plan, state.runs)
         try:
             figures = await self._laboratory.pcs(cells) if cells else {}
-            return experiments.SeePcs(by=OPERATOR, turns=state.spent.turns, figures=figures)
+            return experiments.SeePcs(turns=state.spent.turns, figures=figures)
         except LaboratoryFailed as error:
             _log.error("look_failed", experiment=request.stream, said=str(error))
             return Refused(Code.UNAVAILABLE, "PCS could not be computed; the runner's log says why. Look again.")

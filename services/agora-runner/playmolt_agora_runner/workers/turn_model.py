@@ -1,13 +1,8 @@
-"""Ask a model for one agent's turn, or a question aside, a second time if the reply is unusable, within the budget.
+"""Ask a model for one agent's turn, or a question aside, a second time if the reply is unusable, within the budget."""
 
-Texts of the plan's folder come from the blob store (agora.md, Turn).
-"""
-
-import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Final, Generic, Literal, TypeVar
+from typing import Final, Generic, TypeVar
 
 import msgspec
 from playmolt_core.db.blobs import PgBlobs, PromptStore
@@ -25,11 +20,10 @@ from playmolt_core.llm.durable_call import (
     StoredCall,
 )
 from playmolt_core.llm.port import Failed, ModelRequest, TurnHeader
-from playmolt_core.llm.scripted.model import Cast, Character, ScriptedModel
+from playmolt_core.llm.scripted.model import Character
 from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.instrument.usage import is_call, with_call
-from playmolt_schemas.stored.agora.experiment import BudgetStopped
-from playmolt_schemas.stored.agora.plan import Budget, Spent
+from playmolt_schemas.stored.agora.plan import Budget, Spent, StopKind
 from playmolt_schemas.stored.agora.run import PauseCode
 from playmolt_schemas.stored.agora.turn import Interview, RunSpec, Tokens
 
@@ -42,64 +36,39 @@ from playmolt_agora_runner.calls.requests import (
     limit_reached,
     model_request,
     reply_key,
+    scripted_model,
     turn_request,
 )
-from playmolt_agora_runner.folder.personas import dressed
+from playmolt_agora_runner.experiment.commands import Stop, StopForBudget
 from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.effects import AgentTurn
-from playmolt_agora_runner.scripted import residents, visitors
+from playmolt_agora_runner.scripted import visitors
 from playmolt_agora_runner.turn import interview, prompts, reply_parser
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments
 
-_KEPT: Final = 200
-
-
-class RoomTextLoader:
-    """Adds to scenes the texts that they name; texts are cached, up to a bound."""
-
-    def __init__(self, blobs: PgBlobs) -> None:
-        self._blobs = blobs
-        self._known: OrderedDict[str, str] = OrderedDict()
-
-    async def dressed(self, spec: RunSpec, scene: Scene) -> Scene:
-        """The scene with its persona's text, its shell and its template. Raises LogUnavailable, and LookupError."""
-        files = spec.files or {}
-        missing = [named for named in files.values() if named not in self._known]
-        if missing:
-            self._known.update(await self._blobs.texts(missing))
-        try:
-            texts = {path: self._known[named] for path, named in files.items()}
-        except KeyError as error:
-            raise LookupError(f"the text with the hash {error} is missing from the blob store") from None
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
-        return dressed(scene, texts) if texts else scene
-
-
 _ASKED_AGAIN: Final = frozenset(("parse_error", "invalid_action"))
 _NO_ACCESS: Final = frozenset(("401", "402", "403", "404", port.NO_QUOTA))
 """Statuses that reject the key, the account or the model, whatever the request."""
+LIMITED_PAUSES: Final = 11
+"""After so many pauses without a turn in between, of five seconds to ten minutes and more than 50 minutes together, a
+limit counts as one without an end."""
 LOOK_SECONDS: Final = 0.5
 """How often a question looks for the answer of its batch."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a run cannot continue. `reached` is the budget limit; `rejected` what a server refuses of what `alias` is
-    asked, with `status`; `limited` that it was over its limit each time.
+    """Why a run pauses. `stop` also stops its experiment: a budget is spent, a server refuses what it is asked, or a
+    limit has no end.
 
     `attempts` are the calls that came to nothing on the way, as they are stored.
     """
 
     code: PauseCode
     detail: str
-    reached: BudgetStopped | None = None
-    rejected: Literal["model", "setting"] | None = None
-    limited: bool = False
-    alias: str | None = None
-    status: int | None = None
+    stop: Stop | StopForBudget | None = None
     attempts: tuple[StoredCall, ...] = ()
 
 
@@ -128,7 +97,6 @@ class TurnModel:
         self._catalogue = catalogue
         self._store = PromptStore(blobs)
         self._recent = recent
-        self._room_texts = RoomTextLoader(blobs)
 
     async def lost(self, due: AgentTurn, limits: Budget, logged: int) -> StoredCall | None:
         """The calls of a question that were lost with their process; what was reserved for them is released.
@@ -140,20 +108,24 @@ class TurnModel:
         return found and found | {"alias": due.model} | due.labels
 
     async def ask(
-        self, due: AgentTurn, scene: Scene, limits: Budget, lost: int = 0, logged: int = 0
+        self, due: AgentTurn, scene: Scene, limits: Budget, lost: int = 0, logged: int = 0, pauses: int = 0
     ) -> TurnReply | Halt:
         """Ask for a turn, or a question aside; `lost` calls of it went before, `logged` of it are in the log.
 
+        `pauses` of the run for an unavailable model came before, without a turn in between.
         A reply that cannot be used is asked for again, with what is wrong with it, as often as the plan allows. Raises
         LogUnavailable.
         """
-        scene = await self._room_texts.dressed(due.spec, scene)
         if due.interview is None:
-            return await self._asked(due, _turn(due, scene), limits, lost, logged)
-        return await self._asked(due, _aside(due, due.interview, scene), limits, lost, logged)
+            return await self._asked(due, _turn(due, scene), limits, lost, logged, pauses)
+        return await self._asked(due, _aside(due, due.interview, scene), limits, lost, logged, pauses)
 
-    async def _asked(self, due: AgentTurn, form: _Form[P], limits: Budget, lost: int, logged: int) -> TurnReply | Halt:
-        prompt_hash = await self._keep_prompt(form.prompt)
+    async def _asked(
+        self, due: AgentTurn, form: _Form[P], limits: Budget, lost: int, logged: int, pauses: int
+    ) -> TurnReply | Halt:
+        system, user = form.prompt.system, form.prompt.user
+        prompt_hash = prompts.prompt_hash(system, user)
+        await self._store.put(prompts.prompt_text(system, user))
         attempts: list[StoredCall] = []
         request, number = form.request, 1
         while True:
@@ -170,37 +142,29 @@ class TurnModel:
                 return answer
             said = heard(answer)
             if said is None:
-                return _halt(answer)
+                return _halt(due.spec.run, answer, pauses)
             attempts += answer.attempts
             parsed = form.read(said, number > 1)
             if parsed.code not in _ASKED_AGAIN or number > due.spec.reask:
                 return _reply(due.model, answer, parsed, attempts, prompt_hash, lost)
             request, number = asked_again(form.request, answer.text, form.demand(parsed)), number + 1
 
-    async def _keep_prompt(self, prompt: Prompt) -> str:
-        kept = prompts.prompt_text(prompt.system, prompt.user)
-        await self._store.put(kept)
-        return hashlib.sha256(kept.encode()).hexdigest()
-
     def _key(self, spec: RunSpec, request: ModelRequest, replicate: Sequence[object]) -> str | None:
         return None if is_scripted(request.alias) else reply_key(request, self._catalogue, spec.sampling, replicate)
 
     async def _answer(self, spec: RunSpec, question: Question, character: Character) -> Answer | Halt:
         alias = question.request.alias
-        scripted, batch = None, None
-        if not is_scripted(alias):
-            batch = await self._batch(spec.experiment)
-        elif alias in residents.ALIASES:
-            cast = Cast()
-            cast.add(character, alias=alias)
-            scripted = ScriptedModel(cast, f"{spec.seed}/{spec.cell}")
+        scripted = scripted_model(alias, character, f"{spec.seed}/{spec.cell}")
+        batch = None if is_scripted(alias) else await self._batch(spec.experiment)
         found = await self._calls.ask(question, batch=batch, scripted=scripted)
         return await self._unanswered(spec, alias, found) if isinstance(found, NoAnswer) else found
 
     async def _unanswered(self, spec: RunSpec, alias: str, found: NoAnswer) -> Halt:
         if isinstance(found.reason, AccountExhausted):
             reached = limit_reached(found.reason, spec)
-            return Halt(code="budget", detail=reached.detail, reached=reached, attempts=found.attempts)
+            return Halt(
+                code="budget", detail=reached.detail, stop=StopForBudget(stopped=reached), attempts=found.attempts
+            )
         if found.reason == "no_model":
             return Halt(code="model_away", detail=f"the catalogue has no model {alias!r}")
         state = await self._recent.of(spec.experiment)
@@ -248,23 +212,21 @@ def _aside(due: AgentTurn, asked: Interview, scene: Scene) -> _Form[interview.An
     )
 
 
-def _halt(asked: Answer) -> Halt:
+def _halt(run: str, asked: Answer, pauses: int) -> Halt:
     """Why a model could not be asked."""
     detail = asked.said.detail if isinstance(asked.said, Failed) else ""
-    last = asked.attempts[-1] if asked.attempts else {}
     if is_rejected(asked):
-        code = codes_of(asked)[-1]
-        return Halt(
-            code="stopped",
-            detail=detail,
-            rejected="model" if code in _NO_ACCESS else "setting",
-            alias=last["alias"],
-            status=int(code) if code.isdecimal() else last["status"],
-            attempts=asked.attempts,
-        )
+        code, last = codes_of(asked)[-1], asked.attempts[-1]
+        status = int(code) if code.isdecimal() else last["status"]
+        kind: StopKind = "model" if code in _NO_ACCESS else "setting"
+        stop = Stop(reason=f"{run}: {detail}", kind=kind, model=last["alias"], status=status)
+        return Halt(code="stopped", detail=detail, stop=stop, attempts=asked.attempts)
     limited = {attempt["outcome"] for attempt in asked.attempts} == {"rate_limited"}
-    alias = last["alias"] if limited else None
-    return Halt(code="model_away", detail=detail, limited=limited, alias=alias, attempts=asked.attempts)
+    if not limited or pauses < LIMITED_PAUSES:
+        return Halt(code="model_away", detail=detail, attempts=asked.attempts)
+    reason = f"{run}: out of credit, or limited for good: refused at each of {pauses + 1} attempts. {detail}"
+    stop = Stop(reason=reason, kind="model", model=asked.attempts[-1]["alias"], status=429)
+    return Halt(code="model_away", detail=detail, stop=stop, attempts=asked.attempts)
 
 
 def _reply(

@@ -88,7 +88,7 @@ class Stream(Scenario[State]):
     def judge(self) -> None:
         """Begin a judge that asks in batches."""
         pinned = PinnedModel(alias="fake", model="m", base_url="", input_price="1", output_price="2", scripted=False)
-        self.when(commands.StartJudge(by="o", judge=pinned, turns="all", batch=True))
+        self.when(commands.StartJudge(judge=pinned, turns="all", batch=True))
 
     async def work(self, looks: int, step: float = 0.5) -> None:
         """A new process looks so often, so many seconds apart."""
@@ -154,7 +154,7 @@ async def test_a_stop_sends_nothing_more_and_takes_what_is_out(stream: Stream, s
     await stream.ask(*KEYS[:2])
     stream.calls.age = QUIET_SECONDS
     await stream.work(1)
-    stream.when(commands.Stop(by="operator"))
+    stream.when(commands.Stop())
     await stream.ask(KEYS[2])
     await stream.work(13)
     assert [len(stand_in.lines(batch)) for batch in stand_in.batches] == [2]
@@ -167,12 +167,12 @@ async def test_a_stop_sends_nothing_of_its_runs_although_a_judge_asks_on(stream:
     stream.judge()
     await stream.ask(KEYS[0])
     await stream.ask(KEYS[1], asker="fake")
-    stream.when(commands.Stop(by="operator"))
+    stream.when(commands.Stop())
     stream.calls.age = QUIET_SECONDS
     await stream.work(30)
     assert [[line["custom_id"] for line in stand_in.lines(batch)] for batch in stand_in.batches] == [[KEYS[1]]]
     assert await stream.answers() == ["waits", stream.calls.rows[KEYS[1]].answer, "waits"]
-    stream.when(commands.Resume(by="operator"))
+    stream.when(commands.Resume())
     await stream.work(1)
     assert [line["custom_id"] for line in stand_in.lines("batch_1")] == [KEYS[0]]
 
@@ -198,7 +198,7 @@ async def test_a_stop_after_a_kill_finds_the_batch_that_was_sent_and_sends_none(
     with pytest.raises(Killed):
         await stream.work(1)
     stream.killed = lambda _: False
-    stream.when(commands.Stop(by="operator"))
+    stream.when(commands.Stop())
     await stream.work(13)
     assert len(stand_in.batches) == 1
     assert "waits" not in await stream.answers()
@@ -222,7 +222,7 @@ async def test_an_ended_experiment_cancels_its_batches_and_counts_what_was_answe
     assert stream.ledger.of(DAY.name) == Amount(Decimal("1.5"), 2100, 3)
     stream.when(EndGame(reason="wrong model"))
     assert (stream.state.status, stream.state.over, stream.state.judging) == ("stopped", True, ())
-    stream.when(commands.Resume(by="operator")).refused(Code.GAME_OVER)
+    stream.when(commands.Resume()).refused(Code.GAME_OVER)
     await stream.work(40)
     assert counted(stream) == ("game_aborted", [(1, 1, "0.0024")])
     assert (stream.state.status, stream.state.reason, stream.state.spent.cost) == ("aborted", "wrong model", "0.0024")

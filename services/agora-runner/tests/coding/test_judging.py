@@ -138,11 +138,12 @@ class Stream(Scenario[State]):
         self.wanted = list(THOUGHTS)
         self.calls = MemoryBatchCalls(store.ledger)
         self.steps: dict[str, Command] = {}
-        self.payload: Any = None
+        self.payload, self.effect_id = "", ""
 
     def begin(self) -> None:
-        self.when(commands.StartJudge(by="o", judge=JUDGE, turns="all", budget=self.budget, batch=self.batch))
-        self.payload = next(effect.payload for effect in self.decider.effects(self.state) if effect.kind == "judge")
+        self.when(commands.StartJudge(judge=JUDGE, turns="all", budget=self.budget, batch=self.batch))
+        effect = next(effect for effect in self.decider.effects(self.state) if effect.kind == "judge")
+        self.payload, self.effect_id = effect.payload, effect.id
 
     @property
     def snapshot(self) -> Snapshot:
@@ -154,7 +155,7 @@ class Stream(Scenario[State]):
     async def submit(self, command: Command, step: str = "") -> None:
         """The same step commits once."""
         await asyncio.sleep(0)
-        if (name := f"{self.payload.number}/{step}") not in self.steps:
+        if (name := f"{self.effect_id}/{step}") not in self.steps:
             self.steps[name] = command
             self.when(command)
 

@@ -14,7 +14,7 @@ from playmolt_agora_runner.coding.judgement import Judgement
 from playmolt_agora_runner.coding.judgement import coded as coded_events
 from playmolt_agora_runner.experiment import commands, looks, views
 from playmolt_agora_runner.experiment.api import ExperimentApi
-from playmolt_agora_runner.experiment.effects import RunToOpen, ThoughtsToCode, effect_id, look_effect
+from playmolt_agora_runner.experiment.effects import effect_id, look_effect
 from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import State
@@ -102,12 +102,12 @@ class Bench(Scenario[State]):
             return self
         return self.when(command)
 
-    def see(self, by: str = "operator") -> "Bench":
+    def see(self) -> "Bench":
         """A look at PCS as it is."""
         plan = self.state.plan
         assert plan is not None
         figures = pcs_so_far(looks.arms(plan, self.state.runs))
-        return self.when(commands.SeePcs(by=by, turns=self.state.spent.turns, figures=figures))
+        return self.when(commands.SeePcs(turns=self.state.spent.turns, figures=figures))
 
     @property
     def caused(self) -> tuple[Event, ...]:
@@ -189,7 +189,7 @@ class TestTheLock:
     def test_nothing_happens_before_it(self) -> None:
         empty = Bench()
         assert RULES.effects(empty.state) == ()
-        for command in (commands.Stop(by="o"), commands.ReportRunOpened(run="agora-1"), EndGame(reason="r")):
+        for command in (commands.Stop(), commands.ReportRunOpened(run="agora-1"), EndGame(reason="r")):
             empty.when(command).refused(Code.NOT_FOUND)
 
     def test_a_plan_with_faults_is_not_locked(self) -> None:
@@ -211,7 +211,7 @@ class TestTheLock:
     def test_an_imported_file_is_locked_with_its_counts(self) -> None:
         text = "run,model,language,action,count\n" + "".join(f"s{n},scripted,ko,trade,{n + 1}\n" for n in range(5))
         plan = SMALL | {"stage1_import": "old.csv", "hypotheses": ["pcs"], "phases": {"phase1": {"turns": 3}}}
-        opened = opening(ID, plan, imported={"old.csv": text})
+        opened = opening(ID, msgspec.to_builtins(reading.read(plan, {"old.csv": text})))
         preregistered = Bench().asked(opened).then(like(Preregistered)).log[0][0]
         assert isinstance(preregistered, Preregistered)
         assert preregistered.tests[0].n == "5 v 3 runs, ko"
@@ -225,14 +225,14 @@ class TestRuns:
         for effect, run in zip(effects, bench.state.runs, strict=True):
             assert effect.id == effect_id(bench.state, "open_run", run.run)
             assert len(effect.id) == 32
-            assert effect.payload == RunToOpen(run.run)
+            assert effect.payload == run.run
             assert registered_spec(bench.state, run.run).run == run.run
 
     def test_an_opened_run_is_not_asked_for_again(self, bench: Bench) -> None:
         bench.when(commands.ReportRunOpened(run=bench.run(0))).then(like(events.RunStarted))
         assert bench.effects() == ["open_run", "watch_runs"]
         opened, _ = (effect.payload for effect in RULES.effects(bench.state))
-        assert (opened.run, [run.run for run in bench.state.open]) == (bench.run(1), [bench.run(0)])
+        assert (opened, [run.run for run in bench.state.open]) == (bench.run(1), [bench.run(0)])
         bench.when(commands.ReportRunOpened(run=bench.run(0))).then()
         bench.when(commands.ReportRunOpened(run="agora-x")).refused(Code.NOT_FOUND)
 
@@ -258,16 +258,16 @@ class TestRuns:
 
 class TestStops:
     def test_a_stopped_experiment_opens_nothing_until_it_is_resumed(self, bench: Bench) -> None:
-        bench.when(commands.Stop(by="operator", reason=" lunch ")).then(like(events.Stopped))
+        bench.when(commands.Stop(reason=" lunch ")).then(like(events.Stopped))
         assert (bench.state.status, bench.state.reason, bench.effects()) == ("stopped", "lunch", [])
-        bench.when(commands.Stop(by="operator")).then()
-        bench.when(commands.Resume(by="operator")).then(like(events.Resumed))
+        bench.when(commands.Stop()).then()
+        bench.when(commands.Resume()).then(like(events.Resumed))
         assert (bench.state.reason, bench.effects()) == ("", ["open_run", "open_run"])
-        bench.when(commands.Resume(by="operator")).then(like(events.Resumed))
+        bench.when(commands.Resume()).then(like(events.Resumed))
         assert (bench.state.status, bench.state.resumed_at) == ("running", bench.now)
 
     def test_a_run_that_ends_meanwhile_counts(self, bench: Bench) -> None:
-        bench.when(commands.Stop(by="operator"))
+        bench.when(commands.Stop())
         bench.finish(0).finish(1).then(
             like(events.RunStarted), like(events.RunFinished), like(events.ExperimentFinished)
         )
@@ -280,7 +280,7 @@ class TestStops:
         assert (stopped.limit, stopped.scope, stopped.run, stopped.most) == ("calls", "all", bench.run(0), "10")
         assert (bench.state.status, bench.effects()) == ("budget_stopped", [])
         bench.when(out_of_budget(bench.run(1))).then()
-        raised = commands.Resume(by="operator", budget=Budget(calls=20), reason="grant")
+        raised = commands.Resume(budget=Budget(calls=20), reason="grant")
         bench.when(raised).then(like(events.Deviation), like(events.Resumed))
         assert bench.state.budget == Budget(calls=20)
         (line,) = bench.state.deviations
@@ -290,7 +290,7 @@ class TestStops:
     def test_a_budget_is_only_raised(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10, "per_run": {"calls": 5}}})
         for lower in (Budget(calls=9, per_run=Limits(calls=5)), Budget(calls=10, per_run=Limits(calls=4))):
-            bench.when(commands.Resume(by="o", budget=lower)).refused(Code.INVALID_REQUEST, "budget")
+            bench.when(commands.Resume(budget=lower)).refused(Code.INVALID_REQUEST, "budget")
 
     def test_another_model_than_was_asked_is_a_deviation_once_with_its_count(self, bench: Bench) -> None:
         def progress(run: int, calls: int, *names: str) -> commands.ReportRunProgress:
@@ -311,7 +311,7 @@ class TestStops:
 
     def test_a_raise_while_it_runs_is_a_deviation_alone(self) -> None:
         bench = Bench(SMALL | {"budget": {"calls": 10}})
-        bench.when(commands.Resume(by="o", budget=Budget())).then(like(events.Deviation))
+        bench.when(commands.Resume(budget=Budget())).then(like(events.Deviation))
 
     def test_the_operator_ends_it_for_good(self, bench: Bench) -> None:
         bench.when(EndGame(reason=" ")).refused(Code.INVALID_REQUEST, "reason")
@@ -319,10 +319,10 @@ class TestStops:
         assert bench.state.over
         assert RULES.summary(bench.state).phase == "aborted"
         for command in (
-            commands.Stop(by="o"),
-            commands.Resume(by="o"),
-            commands.Resume(by="o", budget=Budget(calls=1)),
-            commands.ForkRun(by="o", run=bench.run(0), version=1, change="model=scripted"),
+            commands.Stop(),
+            commands.Resume(),
+            commands.Resume(budget=Budget(calls=1)),
+            commands.ForkRun(run=bench.run(0), version=1, change="model=scripted"),
             EndGame(reason="again"),
         ):
             bench.when(command).refused(Code.GAME_OVER)
@@ -332,11 +332,11 @@ class TestStops:
 class TestRecords:
     def test_what_the_runner_has_otherwise_than_locked_is_reported_once(self) -> None:
         bench = Bench(SMALL | {"models": ["paid"]})
-        same = commands.Compare(by="runner", pins=bench.state.pins, models=bench.state.models)
+        same = commands.Compare(pins=bench.state.pins, models=bench.state.models)
         bench.when(same).then()
         moved = msgspec.structs.replace(bench.state.models[0], model="maxi")
         stimuli = msgspec.structs.replace(bench.state.pins, stimuli="f" * 16)
-        other = commands.Compare(by="runner", pins=stimuli, models=(moved,))
+        other = commands.Compare(pins=stimuli, models=(moved,))
         bench.when(other).then(like(events.Deviation), like(events.Deviation))
         bench.when(other).then()
         assert [(line.n, line.field) for line in bench.state.deviations] == [(1, "stimuli"), (2, "models.paid")]
@@ -374,9 +374,9 @@ class TestRecords:
         for without in (SMALL, COMPARED | {"exploratory": True}):
             bench = Bench(without)
             bench.finish(0, acts={"trade": 3}).then(like(events.RunStarted), like(events.RunFinished))
-            bench.see("o").refused(Code.INVALID_REQUEST)
+            bench.see().refused(Code.INVALID_REQUEST)
         bench = Bench(COMPARED).finish(0, acts={"trade": 3})
-        bench.when(commands.ForkRun(by="o", run=bench.run(0), version=2, change="model=scripted-wild"))
+        bench.when(commands.ForkRun(run=bench.run(0), version=2, change="model=scripted-wild"))
         bench.finish(2, acts={"idle": 99}).then(like(events.RunStarted), like(events.RunFinished))
 
 
@@ -384,9 +384,9 @@ class TestAnAbortedRun:
     def test_is_looked_for_as_long_as_a_run_is_open(self, bench: Bench) -> None:
         bench.when(commands.ReportRunOpened(run=bench.run(0))).when(commands.ReportRunOpened(run=bench.run(1)))
         assert bench.effects() == ["watch_runs"]
-        bench.when(commands.Stop(by="o"))
+        bench.when(commands.Stop())
         assert bench.effects() == []
-        bench.when(commands.Resume(by="o")).finish(0)
+        bench.when(commands.Resume()).finish(0)
         assert bench.effects() == ["watch_runs"]
         assert bench.finish(1).effects() == []
 
@@ -409,7 +409,7 @@ class TestAPlanWhoseRunsCannotBeOpened:
 
 class TestForks:
     def forked(self, bench: Bench, change: str, place: int = 0, version: int = 7) -> Bench:
-        fork = commands.ForkRun(by="o", run=bench.run(place), version=version, change=change, catalogue=CATALOGUE)
+        fork = commands.ForkRun(run=bench.run(place), version=version, change=change, catalogue=CATALOGUE)
         return bench.when(fork)
 
     def test_a_fork_is_an_exploratory_run_with_one_thing_changed(self, bench: Bench) -> None:
@@ -462,9 +462,7 @@ class TestForks:
 
     def test_what_has_not_begun_cannot_be_forked(self, bench: Bench) -> None:
         self.forked(bench, "model=paid").refused(Code.NOT_STARTED)
-        bench.when(commands.ForkRun(by="o", run="agora-x", version=1, change="model=paid")).refused(Code.NOT_FOUND)
-        bench.when(commands.ReportRunOpened(run=bench.run(0)))
-        self.forked(bench, "model=paid", version=0).refused(Code.INVALID_REQUEST)
+        bench.when(commands.ForkRun(run="agora-x", version=1, change="model=paid")).refused(Code.NOT_FOUND)
 
     def test_a_finished_experiment_opens_again_for_a_fork(self, bench: Bench) -> None:
         bench.finish(0).finish(1)
@@ -490,9 +488,7 @@ class TestAdaptiveLooks:
 
     def look(self, bench: Bench, *ends: tuple[str, str] | None) -> Bench:
         intervals = dict(zip(self.CELLS, ends, strict=True))
-        return bench.when(
-            commands.Look(by="worker", measure="p:trade", intervals=intervals, effect_id=look_effect(bench.state))
-        )
+        return bench.when(commands.Look(intervals=intervals, effect_id=look_effect(bench.state)))
 
     def test_wide_cells_grow_by_one_run_a_look_until_they_are_narrow(self) -> None:
         bench = Bench(ADAPTIVE).finish(0).finish(1).then(like(events.RunStarted), like(events.RunFinished))
@@ -530,28 +526,28 @@ class TestAdaptiveLooks:
         bench.finish(1)
         old = look_effect(bench.state)
         self.look(bench, None, None).finish(2).finish(3)
-        bench.when(commands.Look(by="worker", measure="p:trade", effect_id=old)).then()
+        bench.when(commands.Look(effect_id=old)).then()
 
     def test_it_waits_while_the_experiment_is_stopped(self) -> None:
-        bench = Bench(ADAPTIVE).finish(0).finish(1).when(commands.Stop(by="o"))
+        bench = Bench(ADAPTIVE).finish(0).finish(1).when(commands.Stop())
         assert bench.effects() == []
-        bench.when(commands.Resume(by="o"))
+        bench.when(commands.Resume())
         assert bench.effects() == ["look"]
 
 
 class TestCoding:
     def begin(self, calls: int | None = None, **changes: Any) -> commands.StartJudge:
-        values: dict[str, Any] = {"by": "operator", "judge": JUDGE, "turns": "sample"}
+        values: dict[str, Any] = {"judge": JUDGE, "turns": "sample"}
         return commands.StartJudge(**(values | changes), budget=JudgeBudget(calls=calls))
 
-    def judging(self, bench: Bench) -> list[ThoughtsToCode]:
+    def judging(self, bench: Bench) -> list[str]:
         return [effect.payload for effect in RULES.effects(bench.state) if effect.kind == "judge"]
 
     def test_a_judge_works_on_what_runs_and_on_what_is_finished(self, bench: Bench) -> None:
         bench.when(self.begin()).then(like(events.JudgingStarted, number=1, turns="sample"))
-        assert self.judging(bench) == [ThoughtsToCode("paid", 1, "sample")]
+        assert self.judging(bench) == ["paid"]
         bench.finish(0).finish(1)
-        assert (bench.state.status, self.judging(bench)) == ("finished", [ThoughtsToCode("paid", 1, "sample")])
+        assert (bench.state.status, self.judging(bench)) == ("finished", ["paid"])
 
     def test_the_same_again_changes_nothing_and_another_budget_begins_anew(self, bench: Bench) -> None:
         bench.when(self.begin(5))
@@ -559,7 +555,7 @@ class TestCoding:
         bench.when(self.begin(9)).then(
             like(events.JudgingEnded, outcome="stopped"), like(events.JudgingStarted, number=2)
         )
-        assert self.judging(bench) == [ThoughtsToCode("paid", 2, "sample")]
+        assert self.judging(bench) == ["paid"]
         leases = {effect.lease for effect in RULES.effects(bench.state) if effect.kind == "judge"}
         bench.when(self.begin(10))
         assert {effect.lease for effect in RULES.effects(bench.state) if effect.kind == "judge"} == leases
@@ -744,7 +740,7 @@ class TestDesk:
 
     def test_runs_are_listed_with_what_they_took(self, bench: Bench) -> None:
         bench.when(commands.ReportRunOpened(run=bench.run(0)))
-        bench.when(commands.ForkRun(by="o", run=bench.run(0), version=3, change="model=scripted-wild"))
+        bench.when(commands.ForkRun(run=bench.run(0), version=3, change="model=scripted-wild"))
         bench.finish(0)
         found = self.answered(bench, "agora_runs")
         assert isinstance(found, ExperimentRuns)
@@ -806,15 +802,15 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
 
     @rule(reason=st.text(max_size=5))
     def stop(self, reason: str) -> None:
-        self.commanded(commands.Stop(by="o", reason=reason))
+        self.commanded(commands.Stop(reason=reason))
 
     @rule()
     def resume(self) -> None:
-        self.commanded(commands.Resume(by="o"))
+        self.commanded(commands.Resume())
 
     @rule(calls=st.none() | st.integers(1, 99))
     def raise_budget(self, calls: int | None) -> None:
-        self.commanded(commands.Resume(by="o", budget=Budget(calls=calls)))
+        self.commanded(commands.Resume(budget=Budget(calls=calls)))
 
     @rule(place=st.integers(0, 9))
     def stop_for_budget(self, place: int) -> None:
@@ -823,32 +819,32 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     @rule(stimuli=st.sampled_from(["a", "b"]))
     def compare(self, stimuli: str) -> None:
         pins = msgspec.structs.replace(self.bench.state.pins, stimuli=stimuli)
-        self.commanded(commands.Compare(by="runner", pins=pins, models=()))
+        self.commanded(commands.Compare(pins=pins, models=()))
 
     @rule(ends=st.none() | st.sampled_from([("0", "0.05"), ("0", "0.9")]), old=st.booleans())
     def look(self, ends: tuple[str, str] | None, old: bool) -> None:
         effect = "0" * 32 if old else look_effect(self.bench.state)
         intervals = {"phase1/scripted/ko": ends}
-        self.commanded(commands.Look(by="o", measure="p:trade", intervals=intervals, effect_id=effect))
+        self.commanded(commands.Look(intervals=intervals, effect_id=effect))
 
     @rule()
     def see_pcs(self) -> None:
         plan = self.bench.state.plan
         assert plan is not None
         figures = pcs_so_far(looks.arms(plan, self.bench.state.runs))
-        self.commanded(commands.SeePcs(by="o", turns=self.bench.state.spent.turns, figures=figures))
+        self.commanded(commands.SeePcs(turns=self.bench.state.spent.turns, figures=figures))
 
-    @rule(place=st.integers(0, 9), version=st.integers(-1, 5),
+    @rule(place=st.integers(0, 9), version=st.integers(1, 5),
           change=st.sampled_from(["model=paid", "model=x", "content=hi", "persona=citizen_01:jester"]))  # fmt: skip
     def fork(self, place: int, version: int, change: str) -> None:
         run = self.pick(place)
-        self.commanded(commands.ForkRun(by="o", run=run, version=version, change=change, catalogue=CATALOGUE))
+        self.commanded(commands.ForkRun(run=run, version=version, change=change, catalogue=CATALOGUE))
 
     @rule(alias=st.sampled_from(["paid", "other"]), calls=st.none() | st.integers(0, 9))
     def begin_judging(self, alias: str, calls: int | None) -> None:
         judge = msgspec.structs.replace(JUDGE, alias=alias)
         budget = JudgeBudget(calls=calls)
-        self.commanded(commands.StartJudge(by="o", judge=judge, turns="all", budget=budget))
+        self.commanded(commands.StartJudge(judge=judge, turns="all", budget=budget))
 
     @rule(code=st.none() | st.sampled_from(["ok", "parse_error"]), turn=st.integers(1, 3))
     def judge(self, code: str | None, turn: int) -> None:
@@ -900,7 +896,7 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
         state = self.bench.state
         for effect in RULES.effects(state):
             if effect.kind == "open_run":
-                assert registered_spec(state, effect.payload.run).run == effect.payload.run
+                assert registered_spec(state, effect.payload).run == effect.payload
         body = self.api_answer()
         assert body.progress.finished == state.finished
         assert RULES.summary(state).over == state.over
@@ -919,10 +915,10 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
         for _ in range(20):
             if self.bench.state.over:
                 break
-            self.bench.when(commands.Resume(by="o"))
+            self.bench.when(commands.Resume())
             for effect in RULES.effects(self.bench.state):
                 if effect.kind == "look":
-                    self.bench.when(commands.Look(by="w", measure="p:trade", effect_id=effect.id))
+                    self.bench.when(commands.Look(effect_id=effect.id))
             for place in range(len(self.bench.state.runs)):
                 self.bench.finish(place)
         assert self.bench.state.over, state.status
@@ -955,7 +951,7 @@ def judgement(bench: Bench, *calls: dict[str, Any], turn: int = 1, **said: Any) 
 def coded() -> Bench:
     """An experiment whose thoughts a judge and a person coded when it was finished."""
     bench = Bench(SMALL).finish(0).finish(1)
-    bench.when(commands.StartJudge(by="operator", judge=JUDGE, turns="sample", budget=JudgeBudget(calls=10)))
+    bench.when(commands.StartJudge(judge=JUDGE, turns="sample", budget=JudgeBudget(calls=10)))
     bench.when(judgement(bench))
     bench.when(commands.EndJudge(number=1, outcome="done"))
     row = SheetRow(key="0123456789abcdef", survival=True, social=None, note="unclear")
@@ -970,18 +966,16 @@ def every_event() -> list[Event]:
     )
     grown.when(out_of_budget(grown.run(0)))
     more = Budget(calls=90, per_run=Limits(tokens=9000))
-    grown.when(commands.Resume(by="operator", budget=more, reason="grant"))
-    grown.when(commands.Stop(by="operator", reason="lunch")).when(commands.Resume(by="operator"))
-    grown.when(commands.ForkRun(by="operator", run=grown.run(0), version=5, change="model=scripted-wild"))
+    grown.when(commands.Resume(budget=more, reason="grant"))
+    grown.when(commands.Stop(reason="lunch")).when(commands.Resume())
+    grown.when(commands.ForkRun(run=grown.run(0), version=5, change="model=scripted-wild"))
     grown.finish(0).finish(1).finish(2)
     for intervals in ({"phase1/scripted/ko": ("0.1", "0.4")}, {}):
-        grown.when(
-            commands.Look(by="worker", measure="p:trade", intervals=intervals, effect_id=look_effect(grown.state))
-        )
+        grown.when(commands.Look(intervals=intervals, effect_id=look_effect(grown.state)))
         for place in range(3, len(grown.state.runs)):
             grown.finish(place)
     while not grown.state.over:
-        grown.when(commands.Look(by="worker", measure="p:trade", effect_id=look_effect(grown.state)))
+        grown.when(commands.Look(effect_id=look_effect(grown.state)))
         for place in range(3, len(grown.state.runs)):
             grown.finish(place)
     mixed = {"models": ["scripted-steady", "scripted-trader", "paid"], "hypotheses": [{"test": "H2", "claim": "level"}]}
@@ -1004,12 +998,12 @@ class TestBatches:
         assert "batches" not in Bench(SMALL).effects()
         assert "batches" not in Bench(SMALL | {"batch": {"judge": True}}).effects()
         assert "batches" in Bench(BATCHED).effects()
-        assert "batches" not in Bench(BATCHED).when(commands.Stop(by="operator")).effects()
+        assert "batches" not in Bench(BATCHED).when(commands.Stop()).effects()
         assert "batches" not in Bench(BATCHED).finish(0).finish(1).effects()
 
     def test_are_looked_after_while_a_judge_is_to_be_asked_in_them(self) -> None:
         bench = Bench(SMALL | {"batch": {"judge": True}}).finish(0).finish(1)
-        start = commands.StartJudge(by="operator", judge=JUDGE, turns="all")
+        start = commands.StartJudge(judge=JUDGE, turns="all")
         assert "batches" in bench.when(start).effects()
         assert "batches" not in bench.when(commands.EndJudge(number=1, outcome="done")).effects()
 
@@ -1064,4 +1058,4 @@ def test_every_plan_that_comes_with_the_software_can_be_locked(name: str) -> Non
     bench = Bench(reading.preset(name), catalogue=named)
     assert len(bench.effects()) == len(bench.state.runs)
     for effect in RULES.effects(bench.state)[:5]:
-        assert registered_spec(bench.state, effect.payload.run).run == effect.payload.run
+        assert registered_spec(bench.state, effect.payload).run == effect.payload

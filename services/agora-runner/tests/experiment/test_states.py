@@ -19,7 +19,7 @@ from tests.agora_locks import opened
 from .test_experiment import BATCHED, CATALOGUE, ID, JUDGE, SMALL, Bench, judgement, out_of_budget
 
 PLAN: Final[dict[str, Any]] = BATCHED | {"budget": {"calls": 10}}
-START: Final = commands.StartJudge(by="operator", judge=JUDGE, turns="all", budget=JudgeBudget(calls=9))
+START: Final = commands.StartJudge(judge=JUDGE, turns="all", budget=JudgeBudget(calls=9))
 SUBMIT: Final = commands.SubmitBatch(submitted=BatchSubmitted(batch="batch_1", model="paid", calls=3))
 SPENT: Final = Spent(turns=3, calls=4, tokens=50, cost="0.1", known="0.1")
 
@@ -45,7 +45,7 @@ STATES: Final[dict[str, Callable[[], Bench]]] = {
     "locked": lambda: Bench().when(OPENED["plan"]),
     "running": running,
     "looking": lambda: finished("growing"),
-    "stopped": lambda: running().when(commands.Stop(by="operator")),
+    "stopped": lambda: running().when(commands.Stop()),
     "short": lambda: running().when(out_of_budget(running().run(0))),
     "batch": lambda: running().when(SUBMIT),
     "judging": lambda: running().when(START),
@@ -65,18 +65,16 @@ COMMANDS: Final[dict[str, Callable[[Bench], Command]]] = {
     "run aborted": lambda bench: commands.ReportRunWithoutResult(run=_run(bench, 0), outcome="aborted"),
     "run unknown": lambda _: commands.ReportRunOpened(run="agora-0"),
     "budget reached": lambda bench: out_of_budget(_run(bench, 0)),
-    "stop": lambda _: commands.Stop(by="operator"),
-    "resume": lambda _: commands.Resume(by="operator"),
-    "raise budget": lambda _: commands.Resume(by="operator", budget=Budget(calls=20)),
-    "lower budget": lambda _: commands.Resume(by="operator", budget=Budget(calls=1)),
+    "stop": lambda _: commands.Stop(),
+    "resume": lambda _: commands.Resume(),
+    "raise budget": lambda _: commands.Resume(budget=Budget(calls=20)),
+    "lower budget": lambda _: commands.Resume(budget=Budget(calls=1)),
     "compare": lambda bench: commands.Compare(
-        by="runner", pins=msgspec.structs.replace(bench.state.pins, stimuli="other"), models=()
+        pins=msgspec.structs.replace(bench.state.pins, stimuli="other"), models=()
     ),
-    "look": lambda bench: commands.Look(by="runner", measure="p:trade", effect_id=look_effect(bench.state)),
-    "see PCS": lambda _: commands.SeePcs(by="operator", turns=0),
-    "fork": lambda bench: commands.ForkRun(
-        by="operator", run=_run(bench, 0), version=5, change="model=paid", catalogue=CATALOGUE
-    ),
+    "look": lambda bench: commands.Look(effect_id=look_effect(bench.state)),
+    "see PCS": lambda _: commands.SeePcs(turns=0),
+    "fork": lambda bench: commands.ForkRun(run=_run(bench, 0), version=5, change="model=paid", catalogue=CATALOGUE),
     "judge": lambda _: START,
     "stop judge": lambda _: commands.StopJudge(judge="paid"),
     "judgement": lambda _: judgement(running()),
@@ -178,9 +176,9 @@ def test_a_batch_that_is_out_is_polled_until_it_is_over(state: str, polled: bool
 
 def test_a_fork_cannot_begin_after_the_end_of_its_parent() -> None:
     bench = finished()
-    fork = commands.ForkRun(by="o", run=bench.run(0), version=90, change="model=paid", catalogue=CATALOGUE)
+    fork = commands.ForkRun(run=bench.run(0), version=90, change="model=paid", catalogue=CATALOGUE)
     bench.when(fork).then(like(events.Forked))
     bench.when(msgspec.structs.replace(fork, version=91)).refused(Code.INVALID_REQUEST, "at")
     refused = running().when(commands.ReportRunWithoutResult(run=bench.run(1), outcome="refused"))
-    refused.when(commands.ForkRun(by="o", run=bench.run(1), version=1, change="model=paid", catalogue=CATALOGUE))
+    refused.when(commands.ForkRun(run=bench.run(1), version=1, change="model=paid", catalogue=CATALOGUE))
     refused.refused(Code.INVALID_REQUEST, "at")

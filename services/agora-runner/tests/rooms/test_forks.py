@@ -65,9 +65,7 @@ def test_what_any_action_says_can_be_replaced(plan: Plan, changed: Changed, acti
     reply = replace(ACTED, parsed=Parsed(code="ok", action=action, content="rain"))
     decided(rules, commands.TakeTurn(effect_id=str(effects.effect_id(state)), reply=reply), state, events)
     fork = forks.forked(parent, "agora-fork", len(events), "content=sun")
-    found: Decision = rules.decide(
-        rules.initial(fork.run), commands.OpenRun(spec=fork, events=tuple(events), content="sun"), AT
-    )
+    found: Decision = rules.decide(rules.initial(fork.run), commands.OpenRun(spec=fork, events=tuple(events)), AT)
     if refused:
         assert isinstance(found, Refused)
         assert "last act is one of announce, " in found.detail

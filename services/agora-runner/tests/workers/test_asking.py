@@ -7,12 +7,12 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+from playmolt_agora_runner.experiment.commands import Stop, StopForBudget
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.effects import AgentTurn
 from playmolt_agora_runner.turn.scene import Scene
-from playmolt_agora_runner.workers.model_worker import LIMITED_PAUSES, stop_for
-from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
+from playmolt_agora_runner.workers.turn_model import LIMITED_PAUSES, Halt, TurnModel
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.durable_call import Charge, DurableCalls, WorstCase, worst_case
 from playmolt_core.llm.file_ledger import MemoryLedger
@@ -313,24 +313,27 @@ async def test_a_refused_key_differs_from_a_refused_setting(
     model.script = [("rejected", status)]
     halt = await asking.ask(due(scene_of()), scene_of(), Budget())
     assert isinstance(halt, Halt)
-    assert (halt.code, halt.alias, halt.status) == ("stopped", "fake", status)
-    assert halt.rejected == ("setting" if access else "model")
+    assert isinstance(halt.stop, Stop)
+    assert (halt.code, halt.stop.model, halt.stop.status) == ("stopped", "fake", status)
+    assert halt.stop.kind == ("setting" if access else "model")
 
 
 @pytest.mark.parametrize(("outcome", "status", "limited"), [("rate_limited", 429, True), ("server_error", 500, False)])
 async def test_a_limit_differs_from_another_fault(
     asking: TurnModel, model: Model, scene_of: Callable[..., Scene], outcome: str, status: int, limited: bool
 ) -> None:
-    model.script = [(outcome, status)]
-    halt = await asking.ask(due(scene_of()), scene_of(), Budget())
+    model.script = [(outcome, status)] * 2
+    before, halt = [
+        await asking.ask(due(scene_of()), scene_of(), Budget(), pauses=pauses)
+        for pauses in (LIMITED_PAUSES - 1, LIMITED_PAUSES)
+    ]
+    assert isinstance(before, Halt)
     assert isinstance(halt, Halt)
-    assert (halt.code, halt.rejected, halt.limited) == ("model_away", None, limited)
-    assert stop_for("agora-1", halt, LIMITED_PAUSES - 1) is None, "it pauses"
-    stop = stop_for("agora-1", halt, LIMITED_PAUSES)
-    assert (stop is not None) == limited
-    if stop:
-        assert (stop.kind, stop.model, stop.status) == ("model", "fake", 429)
-        assert "out of credit, or limited for good" in stop.reason
+    assert (before.code, before.stop, halt.code) == ("model_away", None, "model_away")
+    assert isinstance(halt.stop, Stop) == limited
+    if isinstance(halt.stop, Stop):
+        assert (halt.stop.kind, halt.stop.model, halt.stop.status) == ("model", "fake", 429)
+        assert "out of credit, or limited for good" in halt.stop.reason
 
 
 async def test_a_reply_that_its_server_could_not_read_is_a_turn_without_a_usable_reply(
@@ -379,7 +382,7 @@ async def test_what_a_failed_request_had_reserved_is_free_for_its_repeat(
     assert found.attempt == 2
     over = await asking.ask(AgentTurn(tight[1], 12, "merchant_01"), scene_of(), Budget(money=worst))
     assert isinstance(over, Halt), "a reply without figures holds its worst case"
-    assert over.reached is not None
+    assert isinstance(over.stop, StopForBudget)
 
 
 ASIDE = Interview(id="trust", at=(12,), ask=InterviewAsk(ko="믿습니까?"), scale=InterviewScale(from_=1, to=7))

@@ -103,7 +103,7 @@ async def test_a_look_without_a_laboratory_is_refused_and_may_be_repeated() -> N
     async with answering(http(500, b"pcs ended with status 1")) as (url, _):
         look = PcsLook(Laboratory(url, KEY), _engines_of(experiment))
         request = ApiRequest(route="agora_look", stream=ID, body=None, operator=True)
-        assert await look(request) == SeePcs(by="operator", turns=0), "no run has two arms yet"
+        assert await look(request) == SeePcs(turns=0), "no run has two arms yet"
         for run in experiment.state.runs:
             counts = dict.fromkeys(ACTIONS, 3)
             experiment.when(

@@ -3,27 +3,24 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
 import pytest
-from playmolt_agora.service.job import COMPUTED
 from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.workers import examination
 from playmolt_agora_runner.workers.files import PlanFiles
-from playmolt_agora_runner.workers.plan_examiner import FINDINGS_KEPT, PlanExaminer
+from playmolt_agora_runner.workers.plan_examiner import PlanExaminer
 from playmolt_core.db.jobs import Job
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Accepted, Refused
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_schemas.agora.plan import PlanFault, PlanUnderWay
+from playmolt_schemas.agora.plan import PlanUnderWay
 from playmolt_schemas.codes import Code
-from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, Power
-from playmolt_schemas.stored.agora.experiment import Preregistered
 
 from core.tests.scenario import Scenario
 from core.tests.waiting import wait_until
@@ -52,11 +49,6 @@ class Jobs:
                 return None
             self.jobs[stream], self.requests[stream] = Job(digest, None, None), request
         return self.jobs[stream]
-
-    def forget(self, stream: str) -> None:
-        """Another call has another stream; here it has the same one."""
-        del self.jobs[stream]
-        self.taken.remove(stream)
 
     async def found(self, stream: str) -> Job | None:
         return self.jobs.get(stream)
@@ -160,73 +152,6 @@ async def test_a_dry_call_previews_and_locks_nothing() -> None:
     found = await platform.result(PLAN, dry="1")
     preview = json.loads(cast("bytes", found.body))
     assert (found.status, preview["runs"], preview["turns"], platform.experiment.log) == (200, 1, 24, [])
-
-
-class Counted:
-    """A job of the laboratory, done in its server and counted."""
-
-    def __init__(self, job: Callable[[bytes], bytes]) -> None:
-        self.job, self.done = job, 0
-
-    def __call__(self, body: bytes) -> bytes:
-        self.done += 1
-        return self.job(body)
-
-
-async def test_a_plan_sent_dry_and_then_for_real_is_simulated_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    powered = {"stage1": {"runs": 5, "turns": 50}, "phase1": {"runs": 3, "turns": 50}}
-    plan = PLAN | {"phases": powered, "hypotheses": [{"test": "pcs:scripted-steady", "underpowered": True}]}
-    counted = {"power": Counted(COMPUTED["power"]), "trial": Counted(COMPUTED["trial"])}
-    async with served(quick=counted) as url:
-        monkeypatch.setenv("PLAYMOLT_LAB_URL", url)
-        text = MEASURE % 'return turns.select("run").unique()'
-        platform = Platform(text)
-        sent = {"plan": plan, "files": {"measures/m.py": hashlib.sha256(text.encode()).hexdigest()}}
-        dry = await platform.result(sent, dry="1")
-        preview = json.loads(cast("bytes", dry.body))
-        assert (dry.status, [job.done for job in counted.values()]) == (200, [1, 1])
-        platform.jobs.forget(ID)
-        real = await platform.result(sent)
-        assert (real.status, [job.done for job in counted.values()]) == (201, [1, 1])
-        locked = platform.experiment.log[0][0]
-        assert isinstance(locked, Preregistered)
-        assert [(test.test, test.n) for test in locked.tests] == [
-            (test["test"], test["n"]) for test in preview["tests"]
-        ]
-        platform.jobs.forget(ID)
-        repeated = await platform.result(sent, dry="1")
-        assert (repeated.body, [job.done for job in counted.values()]) == (dry.body, [1, 1])
-        for other in (sent | {"plan": plan | {"name": "m"}}, sent | {"plan": json.dumps(plan)}):
-            platform.jobs.forget(ID)
-            before = counted["power"].done
-            assert (await platform.result(other, dry="1")).status == 200
-            assert counted["power"].done == before + 1
-
-
-async def test_only_the_last_findings_are_kept() -> None:
-    examiner = Platform().examiner
-    for number in range(2 * FINDINGS_KEPT):
-        examiner._keep(bytes([number]), examination.Findings(tried=True))
-        examiner._keep(bytes([0]), examination.Findings())
-    assert len(examiner._findings) == FINDINGS_KEPT
-    assert list(examiner._findings)[-1] == bytes([0])
-
-
-def test_a_trial_in_which_a_measure_failed_is_repeated() -> None:
-    faults, asked = [PlanFault("", "took too long", code="measure_timeout", file="measures/m.py")], []
-
-    class Slow:
-        def power(self, design: Design) -> Power:
-            raise AssertionError("only a trial is asked for")
-
-        def trial(self, trial: MeasureTrial) -> Sequence[PlanFault]:
-            asked.append(trial)
-            return faults[len(asked) - 1 :]
-
-    laboratory = examination.CachedLaboratory(cast("Any", Slow()), examination.Findings())
-    trial = MeasureTrial(measures=(), turns=({"turn": 1},))
-    assert [len(laboratory.trial(trial)) for _ in range(3)] == [1, 0, 0]
-    assert len(asked) == 2
 
 
 async def test_a_plan_with_faults_is_refused_with_all_of_them() -> None:

@@ -1,32 +1,19 @@
 """An experiment shown to strangers: what was fixed, and the report as far as it is."""
 
-from datetime import UTC, datetime
-from html import escape
-from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from playmolt_agora_runner.experiment.api import ExperimentApi
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.workers.library import Library
 from playmolt_agora_runner.workers.shared_report import shared_page
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
-from playmolt_core.game.withholding import EVERYBODY, Withheld
 from playmolt_core.llm.catalogue import Catalogue
-from playmolt_core.log.port import Head, StoredStream
 from playmolt_schemas.codes import Code
-from playmolt_schemas.instrument.laboratory import REPORT as REPORT_FILE
-from playmolt_schemas.instrument.laboratory import SHARES as SHARES_FILE
-from playmolt_schemas.records import Record
 from playmolt_schemas.routes import sharing
-from playmolt_schemas.routes.sharing import SharedPage
-from playmolt_schemas.text import WITHHELD
 
 from core.tests.scenario import Scenario
-from schemas.tests.samples import samples
 from tests.agora_locks import opened
 
 ID = "experiment-00000000-0000-4000-8000-000000000001"
@@ -44,8 +31,6 @@ agent,scripted,trade,1
 agent,scripted,idle,0
 cell,scripted,trade,9
 """
-SAID = "You & your <kind> are fools."
-BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 @pytest.fixture
@@ -106,48 +91,3 @@ def test_a_share_takes_no_fields(state: State) -> None:
     refused = asked(state, sharing.ASK, operator=True, body={"sections": []})
     assert isinstance(refused, Refused)
     assert refused.code is Code.INVALID_REQUEST
-
-
-class Laboratory:
-    """Writes a report that quotes an act."""
-
-    async def study(self, _: str, folder: Path) -> None:
-        cells = "".join(f"<td>{escape(text)}</td>" for text in (SAID, "speak", "x"))
-        (folder / REPORT_FILE).write_text(REPORT.replace("<p>", f"<p>{cells}"), encoding="utf-8")
-        (folder / SHARES_FILE).write_text(SHARES, encoding="utf-8")
-
-
-class Log:
-    """One run with one act."""
-
-    async def load(self, stream: str) -> StoredStream | None:
-        acts = (data for kind, _, data in samples("agora") if kind == "agent_acted")
-        act = msgspec.json.decode(next(acts))
-        act["record"]["content"] = SAID
-        record = Record(
-            stream=stream, version=5, position=1, type="agent_acted", schema_version=1, at="", salt="", prev_hash="",
-            hash="", data=msgspec.Raw(msgspec.json.encode(act)), metadata=msgspec.Raw(b"{}"),
-        )  # fmt: skip
-        return StoredStream(head=Head(version=5, hash="", at=BEGAN), records=[record])
-
-
-async def test_a_shared_report_quotes_nothing_that_the_operator_hid(state: State) -> None:
-    run = next(run for run in state.runs)
-    begun = msgspec.structs.replace(state, runs=(msgspec.structs.replace(run, status="running"),))
-    withheld = Withheld()
-    library = Library(Laboratory(), Log(), withheld)  # type: ignore[arg-type]
-    request = ApiRequest(route=sharing.PAGE, stream=ID)
-
-    async def body() -> str:
-        found = await library.shared(begun, request)
-        assert isinstance(found, ApiReply)
-        assert isinstance(found.body, SharedPage)
-        return found.body.body
-
-    assert escape(SAID) in await body()
-    withheld.hide(run.run, 5, EVERYBODY, hidden=True)
-    shown = await body()
-    assert escape(SAID) not in shown
-    assert shown.count(WITHHELD) == 1
-    assert "<td>x</td>" in shown
-    library.close()

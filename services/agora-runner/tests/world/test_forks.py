@@ -27,21 +27,20 @@ def busy(seed: int) -> Any:
     return choose
 
 
-def spec(parent: Any, version: int, **changes: Any) -> Any:
+def spec(parent: Any, version: int, change: str = "model=other", **changes: Any) -> Any:
     return msgspec.structs.replace(
         parent.spec,
         run="agora-fork",
         exploratory=True,
-        parent=Parent(run=parent.spec.run, version=version, change="model=other"),
+        parent=Parent(run=parent.spec.run, version=version, change=change),
         **changes,
     )
 
 
-def forked(runs: Any, parent: Any, version: int, content: str | None = None, **changes: Any) -> Any:
+def forked(runs: Any, parent: Any, version: int, **changes: Any) -> Any:
     fork = runs(opened=False)
     fork.spec = spec(parent, version, **changes)
-    taken = tuple(parent.events[:version])
-    return fork.when(commands.OpenRun(spec=fork.spec, events=taken, content=content))
+    return fork.when(commands.OpenRun(spec=fork.spec, events=tuple(parent.events[:version])))
 
 
 def test_a_fork_from_any_version_that_goes_on_alike_ends_alike(runs: Any) -> None:
@@ -82,19 +81,19 @@ def test_a_fork_may_change_who_plays_a_seat_and_as_whom(runs: Any) -> None:
 def test_a_fork_may_change_what_was_said_and_others_hear_the_new_words(runs: Any) -> None:
     parent = runs("phase1", turns=2)
     parent.act("citizen_01", "speak", content="old words")
-    fork = forked(runs, parent, len(parent.events), content="new words").accepted()
+    fork = forked(runs, parent, len(parent.events), change="content=new words").accepted()
     assert fork.shown("citizen_02", "spoke")[-1]["content"] == "new words"
     parent = runs("phase1", turns=2)
     parent.act("architect_01", "build_billboard", None, "old news")
-    fork = forked(runs, parent, len(parent.events), content="new news").accepted()
+    fork = forked(runs, parent, len(parent.events), change="content=new news").accepted()
     assert fork.scene("citizen_02").billboard == "new news"
 
 
-def test_a_fork_needs_its_parents_first_event_and_words_to_change(runs: Any) -> None:
+def test_a_fork_needs_its_parents_events_and_words_to_change(runs: Any) -> None:
     parent = runs(turns=2).epoch()
     fork = runs(opened=False)
-    fork.when(commands.OpenRun(spec=spec(parent, 1))).refused(Code.INVALID_REQUEST, "events")
-    forked(runs, parent, 6, content="words").refused(Code.INVALID_REQUEST, "content")
+    fork.when(commands.OpenRun(spec=spec(parent, 1))).refused(Code.INVALID_REQUEST, "parent.version")
+    forked(runs, parent, 6, change="content=words").refused(Code.INVALID_REQUEST, "content")
 
 
 def test_a_fork_is_opened_once(runs: Any) -> None:
