@@ -113,7 +113,7 @@ def play(plan: str, files: Mapping[str, str] | None = None) -> Played:
         ended = RunFinished(
             run=spec.run, outcome="finished", version=last.version, hash=last.hash, spent=Spent(), models={}
         )
-        state = give(state, command=experiment_commands.ReportRunFinished(finished=ended))
+        state = give(state, command=experiment_commands.ReportRun(report=ended))
         log.give(world, run, spec.run, commands.EndRun(effect_id=str(effect_id(run))))
     _code(give, state, log, shown)
     streams = dict(log.records)

@@ -140,36 +140,31 @@ class BatchWorker:
         return spent
 
     async def _submit(self, leased: LeasedEffect[None, State], state: State) -> None:
-        """Send the calls of those who may ask now, and find batches whose submission is unconfirmed."""
-        asking, under_way = askers(state), {each.model: each for each in state.batches}
-        waiting = await self._calls.waiting(leased.stream)
+        """Put the calls of those who may ask now into batches with a name, and send these."""
+        stream, asking, under_way = leased.stream, askers(state), {each.model: each for each in state.batches}
+        waiting = await self._calls.waiting(stream)
+        new = [call for call in waiting if not call.name and call.alias not in under_way and call.asker in asking]
+        if new and _is_complete(new, state):
+            for _, of_model in _by(new, lambda call: call.alias):
+                keys = [call.key for call in of_model if call.asker == of_model[0].asker]
+                await self._calls.named(stream, keys, digest([stream, *sorted(keys)])[:32])
+            waiting = await self._calls.waiting(stream)
         for name, calls in _by((call for call in waiting if call.name), lambda call: call.name or ""):
             if (batch := under_way.get(calls[0].alias)) is not None:  # the process ended before its calls were assigned
-                await self._calls.submitted(leased.stream, name, batch.batch)
+                await self._calls.submitted(stream, name, batch.batch)
             else:
-                ends = bool(state.ends)
-                await self._send(leased, name, calls, new=False, asks=calls[0].asker in asking, ends=ends)
-        new = [call for call in waiting if not call.name and call.alias not in under_way and call.asker in asking]
-        if not new or not _is_complete(new, state):
-            return
-        for _, of_model in _by(new, lambda call: call.alias):
-            calls = [call for call in of_model if call.asker == of_model[0].asker]
-            name = digest([leased.stream, *sorted(call.key for call in calls)])[:32]
-            await self._calls.named(leased.stream, [call.key for call in calls], name)
-            await self._send(leased, name, calls, new=True, asks=True)
+                await self._send(leased, name, calls, asks=calls[0].asker in asking, ends=bool(state.ends))
 
     async def _send(
-        self, leased: LeasedEffect[None, State], name: str, calls: list[WaitingCall], *, new: bool, asks: bool,
-        ends: bool = False,
-    ) -> None:  # fmt: skip
+        self, leased: LeasedEffect[None, State], name: str, calls: list[WaitingCall], *, asks: bool, ends: bool
+    ) -> None:
         """Submit a batch, or find the one submitted before a kill; only find it unless its calls may be asked now."""
         rhythm = self._rhythms.setdefault(name, _PollInterval(self._clock()))
         if self._clock() < rhythm.due:
             return
         model, batch = self._models.in_batches(calls[0].alias), None
         try:
-            if model is not None and not new:
-                batch = await model.batches.found(name)
+            batch = await model.batches.found(name) if model else None
             if model is not None and batch is None and asks:
                 batch = await model.batches.submit(name, calls)
         except BatchUnavailable as error:

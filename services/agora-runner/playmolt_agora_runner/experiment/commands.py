@@ -16,10 +16,11 @@ from playmolt_schemas.stored.agora.experiment import (
     Pins,
     Preregistered,
     RunFinished,
+    RunProgressed,
     SheetRow,
     Which,
 )
-from playmolt_schemas.stored.agora.plan import Budget, Noticed, PcsSoFar, Spent, StopKind
+from playmolt_schemas.stored.agora.plan import Budget, PcsSoFar, Spent, StopKind
 
 
 class OpenExperiment(Command, frozen=True, kw_only=True):
@@ -44,23 +45,13 @@ class ReportRunWithoutResult(Command, frozen=True, kw_only=True):
     hash: str = ""
 
 
-class ReportRunProgress(Command, frozen=True, kw_only=True):
-    """Total usage of an open run; a report below an earlier one changes nothing.
+class ReportRun(Command, frozen=True, kw_only=True):
+    """The total usage of an open run, or its end. Usage below an earlier report changes nothing.
 
     `acts` is action → valid turns.
     """
 
-    run: str
-    spent: Spent
-    acts: Mapping[str, int] = {}
-    noticed: Noticed = Noticed()
-    models: Mapping[str, Spent] = {}
-
-
-class ReportRunFinished(Command, frozen=True, kw_only=True):
-    """A run has ended. `acts` is as above."""
-
-    finished: RunFinished
+    report: RunProgressed | RunFinished
     acts: Mapping[str, int] = {}
 
 

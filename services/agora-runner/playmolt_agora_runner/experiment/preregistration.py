@@ -22,7 +22,6 @@ from playmolt_agora_runner.experiment.state import OPERATOR
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan import plan as plans
-from playmolt_agora_runner.run import rules
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.world import worlds
 
@@ -52,10 +51,11 @@ def pinned_models(plan: Plan, catalogue: Catalogue) -> tuple[PinnedModel, ...]:
 
 
 def stage1_version(plan: Plan) -> str:
-    """Name the Stage 1 rule set with its texts, with the changes that the plan makes to it."""
+    """Name the Stage 1 rule set with its texts and the changes of the plan, if this runner still knows these."""
     phase = plans.phase_of(plan, "stage1")
-    found = worlds.rules("stage1", phase.rules) if phase else worlds.preset("stage1")
-    return rules.stage1_version(found if isinstance(found, Rules) else None)
+    found = worlds.rules("stage1", phase.rules if phase else {})
+    rules = found if isinstance(found, Rules) else worlds.preset("stage1")
+    return worlds.version("stage1", rules, texts.version())
 
 
 def stopping_rule(plan: Plan) -> str:

@@ -55,8 +55,7 @@ class Experiment(Game[State]):
             {
                 commands.OpenExperiment: _open,
                 commands.ReportRunOpened: run_reports.run_opened,
-                commands.ReportRunProgress: run_reports.run_progressed,
-                commands.ReportRunFinished: run_reports.run_finished,
+                commands.ReportRun: run_reports.run_reported,
                 commands.StopForBudget: run_reports.stop_for_budget,
                 commands.Stop: _stop,
                 commands.Resume: _resume,

@@ -31,25 +31,15 @@ def run_opened(state: State, command: commands.ReportRunOpened) -> Decision:
     return Accepted(_first_opened(run))
 
 
-def run_progressed(state: State, command: commands.ReportRunProgress) -> Decision:
-    run = _unfinished(state, command.run)
+def run_reported(state: State, command: commands.ReportRun) -> Decision:
+    report = command.report
+    run = _unfinished(state, report.run)
     if not isinstance(run, Run):
         return run
-    if not _more(run.spent, command.spent):
+    if isinstance(report, RunProgressed) and not _more(run.spent, report.spent):
         return Accepted()
-    progressed = copied(RunProgressed, command, models=dict(command.models))
     counted = _counted(state, run, command.acts)
-    others = _other_models(state, command.noticed)
-    return Accepted((*_first_opened(run), progressed, *counted, *others))
-
-
-def run_finished(state: State, command: commands.ReportRunFinished) -> Decision:
-    run = _unfinished(state, command.finished.run)
-    if not isinstance(run, Run):
-        return run
-    counted = _counted(state, run, command.acts)
-    others = _other_models(state, command.finished.noticed)
-    return Accepted((*_first_opened(run), *counted, *others, command.finished))
+    return Accepted((*_first_opened(run), *counted, *_other_models(state, report.noticed), report))
 
 
 def run_without_result(state: State, command: commands.ReportRunWithoutResult) -> Decision:

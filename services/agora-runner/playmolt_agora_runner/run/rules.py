@@ -27,7 +27,6 @@ from playmolt_schemas.stored.agora.run import (
     TurnFailed,
 )
 from playmolt_schemas.stored.agora.turn import Interview, TurnRecord
-from playmolt_schemas.stored.agora.world import Rules
 from playmolt_schemas.stored.event import Event
 from typing_extensions import override
 
@@ -137,11 +136,6 @@ class Agora(Game[RunState]):
             return Refused(Code.INVALID_REQUEST, f"Fix the run's spec and retry: {listed}.", opened)
         taken = forks.taken_over(command.spec, command.events)
         return Accepted((replace(opened, replayed=forks.turns(taken)), *taken))
-
-
-def stage1_version(rules: Rules | None = None) -> str:
-    """The version of the Stage 1 rules and texts, `stage1@<hash>`; the preset unless other rules are given."""
-    return worlds.version("stage1", rules or worlds.preset("stage1"), texts.version())
 
 
 def _recorded(state: RunState, command: commands.RecordCall) -> Decision:

@@ -17,7 +17,7 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.llm.durable_call import StoredCall
 from playmolt_core.log.port import StreamReader
 from playmolt_schemas.canonical import digest
-from playmolt_schemas.stored.agora.experiment import RunFinished
+from playmolt_schemas.stored.agora.experiment import RunFinished, RunProgressed
 from playmolt_schemas.stored.agora.run import AgentDied
 from playmolt_schemas.stored.event import Event
 
@@ -178,10 +178,9 @@ class ModelWorker:
 
     async def _progress(self, effect: Effect, step: str) -> None:
         usage = self._usage
-        progressed = experiments.ReportRunProgress(
-            run=self._run, spent=usage.spent, acts=dict(usage.acts), noticed=usage.noticed, models=usage.models
-        )
-        await self._leased.submit(progressed, f"{step}/{effect.id}", effect=effect, to=self._whole)
+        report = RunProgressed(run=self._run, spent=usage.spent, noticed=usage.noticed, models=usage.models)
+        reported = experiments.ReportRun(report=report, acts=dict(usage.acts))
+        await self._leased.submit(reported, f"{step}/{effect.id}", effect=effect, to=self._whole)
 
     async def _report(self, effect: Effect, report: RunReport, snapshot: Snapshot[RunState]) -> None:
         """Report to the experiment first: an ended run is not polled again."""
@@ -195,7 +194,7 @@ class ModelWorker:
             noticed=usage.noticed,
             models=usage.models,
         )
-        reported = experiments.ReportRunFinished(finished=finished, acts=usage.acts)
+        reported = experiments.ReportRun(report=finished, acts=usage.acts)
         await self._leased.submit(reported, "experiment", effect=effect, to=self._whole)
         await self._leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
 

@@ -13,8 +13,6 @@ from playmolt_agora_runner.experiment.state import State
 
 _STYLE: Final = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 _BODY: Final = re.compile(r"<main[^>]*>(.*)</main>", re.DOTALL)
-_EVENTS: Final = re.compile(r'href="events/([A-Za-z0-9-]+)\.jsonl#(\d+)"')
-"""How the report of a bundle names the events of a run; here they are the public ones of the API."""
 _PRIVATE: Final = re.compile(r"<(\w+) data-private>.*?</\1>", re.DOTALL)
 """Words of agents in the report: a whisper may be among them."""
 
@@ -28,7 +26,7 @@ def shared_page(state: State, report: str, shares: str, *, made: bool) -> Shared
         title=state.name,
         description=f"Agora experiment: {runs}. Locked as {state.plan_hash[:16]}.",
         language="en",
-        body=f"{_lock(state, runs)}{note}{_EVENTS.sub(_public, _PRIVATE.sub('', found[1])) if found else ''}",
+        body=f"{_lock(state, runs)}{note}{_PRIVATE.sub('', found[1]) if found else ''}",
         style=style[1] if style else "",
         state=_scene(state, shares),
         ready=made,
@@ -72,7 +70,3 @@ def _lock(state: State, runs: str) -> str:
     )
     listed = "".join(f"<dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd>" for name, value in facts)
     return f'<section id="lock"><h2>What was fixed before the first turn</h2><dl class="facts">{listed}</dl></section>'
-
-
-def _public(found: re.Match[str]) -> str:
-    return f'href="/api/agora/runs/{found[1]}/events?after={max(0, int(found[2]) - 1)}"'

@@ -1,6 +1,7 @@
 """An experiment: given what was planned and what its workers reported, when somebody does this, then that."""
 
 import json
+from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any
 
@@ -19,8 +20,8 @@ from playmolt_agora_runner.experiment.forking import registered_spec
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import State
 from playmolt_agora_runner.plan import matrix, reading
-from playmolt_agora_runner.run.rules import stage1_version
 from playmolt_agora_runner.turn import texts
+from playmolt_agora_runner.world import worlds
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, EndGame, Join, Refused, Viewer, read_event
 from playmolt_core.game.fold import state_hash
@@ -48,6 +49,13 @@ from playmolt_schemas.stored.event import Event
 from core.tests.scenario import Scenario, like
 from schemas.tests import samples as golden
 from tests.agora_locks import opening
+
+
+def run_progress(run: str, spent: Spent, acts: Mapping[str, int] | None = None, **more: Any) -> commands.ReportRun:
+    """What an open run has taken so far."""
+    report = events.RunProgressed(run=run, spent=spent, models={}, **more)
+    return commands.ReportRun(report=report, acts=acts or {})
+
 
 RULES = Experiment()
 ID = "experiment-00000000-0000-4000-8000-000000000001"
@@ -122,7 +130,7 @@ class Bench(Scenario[State]):
         facts: dict[str, Any] = {"outcome": "completed", "version": 90, "hash": "a" * 64, "spent": spent, "models": {}}
         acts = changes.pop("acts", {})
         finished = RunFinished(run=self.run(place), **{**facts, **changes})
-        return self.when(commands.ReportRunFinished(finished=finished, acts=acts))
+        return self.when(commands.ReportRun(report=finished, acts=acts))
 
     def effects(self) -> list[str]:
         return [effect.kind for effect in RULES.effects(self.state)]
@@ -158,7 +166,7 @@ class TestTheLock:
         assert "20 %" in preregistered.exclusions[0]
         assert "fixed" in preregistered.stopping_rule
         assert (preregistered.pins.stimuli, preregistered.pins.measures) == (texts.version(), definitions.version())
-        assert preregistered.pins.stage1 == stage1_version()
+        assert preregistered.pins.stage1 == worlds.version("stage1", worlds.preset("stage1"), texts.version())
         assert len(preregistered.runs) == 60
         assert len(canonical_json(preregistered)) < 100_000
 
@@ -172,7 +180,7 @@ class TestTheLock:
     def test_pins_stage1_with_the_changes_of_the_plan(self) -> None:
         changed = Bench(SMALL | {"phases": {"stage1": {"rules": {"pool": 30}}}}).state.pins.stage1
         assert changed.startswith("stage1@")
-        assert changed != stage1_version()
+        assert changed != Bench().state.pins.stage1
 
     def test_hashes_every_run(self, bench: Bench) -> None:
         for run in bench.state.runs:
@@ -239,10 +247,10 @@ class TestRuns:
     def test_progress_is_counted_and_never_goes_back(self, bench: Bench) -> None:
         bench.when(commands.ReportRunOpened(run=bench.run(0)))
         some = Spent(turns=2, calls=3, tokens=300, cost="0.1", known="0.1")
-        bench.when(commands.ReportRunProgress(run=bench.run(0), spent=some)).then(like(events.RunProgressed))
+        bench.when(run_progress(bench.run(0), some)).then(like(events.RunProgressed))
         assert bench.state.spent == some
         for same_or_less in (some, Spent(turns=1, calls=9, tokens=900)):
-            bench.when(commands.ReportRunProgress(run=bench.run(0), spent=same_or_less)).then()
+            bench.when(run_progress(bench.run(0), same_or_less)).then()
 
     def test_the_last_one_to_end_finishes_the_experiment(self, bench: Bench) -> None:
         bench.when(commands.ReportRunOpened(run=bench.run(0))).finish(0).then(like(events.RunFinished))
@@ -293,16 +301,14 @@ class TestStops:
             bench.when(commands.Resume(budget=lower)).refused(Code.INVALID_REQUEST, "budget")
 
     def test_another_model_than_was_asked_is_a_deviation_once_with_its_count(self, bench: Bench) -> None:
-        def progress(run: int, calls: int, *names: str) -> commands.ReportRunProgress:
+        def progress(run: int, calls: int, *names: str) -> commands.ReportRun:
             noticed = Noticed(answered={"fake": dict.fromkeys(names, calls)}, prompt_cut={"fake": 1})
-            return commands.ReportRunProgress(
-                run=bench.run(run), spent=Spent(turns=calls, calls=calls), noticed=noticed
-            )
+            return run_progress(bench.run(run), Spent(turns=calls, calls=calls), noticed=noticed)
 
         opened, progressed, deviated = like(events.RunStarted), like(events.RunProgressed), like(events.Deviation)
-        bench.when(progress(0, 1, "mini-2")).then(opened, progressed, deviated)
+        bench.when(progress(0, 1, "mini-2")).then(opened, deviated, progressed)
         bench.when(progress(0, 4, "mini-2")).then(progressed)
-        bench.when(progress(1, 2, "mini-2", "maxi")).then(opened, progressed, deviated)
+        bench.when(progress(1, 2, "mini-2", "maxi")).then(opened, deviated, progressed)
         seen = views.experiment(bench.state)
         assert [(line.field, line.after, line.count) for line in seen.deviations] == [
             ("answered.fake", "mini-2", 6), ("answered.fake", "maxi", 2),
@@ -352,8 +358,8 @@ class TestRecords:
         bench.see().then()
         stage1, phase1 = ({"trade": 8, "idle": 2, "build_billboard": 1}, {"trade": 1, "speak": 9})
         for place, acts in ((0, stage1), (1, phase1)):
-            progress = commands.ReportRunProgress(run=bench.run(place), spent=Spent(turns=12, calls=12), acts=acts)
-            bench.when(progress).then(like(events.RunStarted), like(events.RunProgressed), like(events.ActsCounted))
+            progress = run_progress(bench.run(place), Spent(turns=12, calls=12), acts=acts)
+            bench.when(progress).then(like(events.RunStarted), like(events.ActsCounted), like(events.RunProgressed))
         bench.see().then(like(events.PcsSeen))
         bench.see().then()
         bench.finish(0, acts=stage1 | {"trade": 20}).then(like(events.ActsCounted), like(events.RunFinished))
@@ -393,7 +399,7 @@ class TestAnAbortedRun:
     def test_is_waited_for_no_more(self, bench: Bench) -> None:
         bench.when(commands.ReportRunOpened(run=bench.run(0))).finish(1)
         spent = Spent(turns=3, calls=3, tokens=30, cost="0.1", known="0.1")
-        bench.when(commands.ReportRunProgress(run=bench.run(0), spent=spent))
+        bench.when(run_progress(bench.run(0), spent))
         aborted = commands.ReportRunWithoutResult(run=bench.run(0), outcome="aborted", version=9, hash="b" * 64)
         bench.when(aborted).then(like(events.RunFinished), like(events.ExperimentFinished))
         assert (bench.state.runs[0].outcome, bench.state.runs[0].spent) == ("aborted", spent)
@@ -791,14 +797,14 @@ class Experiments_(RuleBasedStateMachine):  # noqa: N801 -- the other one is a m
     def progress(self, place: int, turns: int, cost: str | None) -> None:
         spent = Spent(turns=turns, calls=turns, tokens=turns * 9, cost=cost)
         acts = {"trade": turns // 2, "adjust_tax": 1}
-        self.commanded(commands.ReportRunProgress(run=self.pick(place), spent=spent, acts=acts))
+        self.commanded(run_progress(self.pick(place), spent, acts=acts))
 
     @rule(place=st.integers(0, 9))
     def finish(self, place: int) -> None:
         spent = Spent(turns=36, calls=40, tokens=400, cost="0.5", known="0.5")
         run = self.pick(place)
         finished = RunFinished(run=run, outcome="completed", version=9, hash="b" * 64, spent=spent, models={})
-        self.commanded(commands.ReportRunFinished(finished=finished))
+        self.commanded(commands.ReportRun(report=finished))
 
     @rule(reason=st.text(max_size=5))
     def stop(self, reason: str) -> None:
@@ -961,9 +967,7 @@ def coded() -> Bench:
 def every_event() -> list[Event]:
     grown = Bench(ADAPTIVE | {"budget": {"calls": 10, "per_run": {"tokens": 9000}}})
     grown.when(commands.ReportRunOpened(run=grown.run(0)))
-    grown.when(
-        commands.ReportRunProgress(run=grown.run(0), spent=Spent(turns=3, calls=4, tokens=500, cost="0.1", known="0.1"))
-    )
+    grown.when(run_progress(grown.run(0), Spent(turns=3, calls=4, tokens=500, cost="0.1", known="0.1")))
     grown.when(out_of_budget(grown.run(0)))
     more = Budget(calls=90, per_run=Limits(tokens=9000))
     grown.when(commands.Resume(budget=more, reason="grant"))
@@ -984,7 +988,7 @@ def every_event() -> list[Event]:
     seen = Bench(COMPARED)
     for place, acts in enumerate(({"trade": 30, "idle": 4}, {"speak": 30, "build_billboard": 2})):
         spent = Spent(turns=34, calls=34)
-        seen.when(commands.ReportRunProgress(run=seen.run(place), spent=spent, acts=acts))
+        seen.when(run_progress(seen.run(place), spent, acts=acts))
     seen.see()
     batched = Bench(BATCHED).when(
         commands.SubmitBatch(submitted=BatchSubmitted(batch="batch_1", model="paid", calls=12))

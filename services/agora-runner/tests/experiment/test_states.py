@@ -16,7 +16,7 @@ from playmolt_schemas.stored.agora.plan import Budget, Spent
 from core.tests.scenario import like
 from tests.agora_locks import opened
 
-from .test_experiment import BATCHED, CATALOGUE, ID, JUDGE, SMALL, Bench, judgement, out_of_budget
+from .test_experiment import BATCHED, CATALOGUE, ID, JUDGE, SMALL, Bench, judgement, out_of_budget, run_progress
 
 PLAN: Final[dict[str, Any]] = BATCHED | {"budget": {"calls": 10}}
 START: Final = commands.StartJudge(judge=JUDGE, turns="all", budget=JudgeBudget(calls=9))
@@ -58,9 +58,9 @@ COMMANDS: Final[dict[str, Callable[[Bench], Command]]] = {
     "open": lambda _: OPENED["plan"],
     "open another": lambda _: OPENED["other"],
     "run opened": lambda bench: commands.ReportRunOpened(run=_run(bench, 1)),
-    "run progress": lambda bench: commands.ReportRunProgress(run=_run(bench, 0), spent=SPENT),
-    "run finished": lambda bench: commands.ReportRunFinished(
-        finished=RunFinished(run=_run(bench, 0), spent=SPENT, outcome="completed", version=9, hash="a" * 64, models={})
+    "run progress": lambda bench: run_progress(_run(bench, 0), SPENT),
+    "run finished": lambda bench: commands.ReportRun(
+        report=RunFinished(run=_run(bench, 0), spent=SPENT, outcome="completed", version=9, hash="a" * 64, models={})
     ),
     "run aborted": lambda bench: commands.ReportRunWithoutResult(run=_run(bench, 0), outcome="aborted"),
     "run unknown": lambda _: commands.ReportRunOpened(run="agora-0"),

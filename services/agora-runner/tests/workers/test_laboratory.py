@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from playmolt_agora_runner.experiment.commands import ReportRunProgress, SeePcs
+from playmolt_agora_runner.experiment.commands import ReportRun, SeePcs
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
 from playmolt_agora_runner.workers.run_workers import PcsLook
@@ -19,7 +19,8 @@ from playmolt_core.game.api import ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument.laboratory import JOBS, STUDY_FILES, PcsArms
-from playmolt_schemas.stored.agora.plan import Noticed, Spent
+from playmolt_schemas.stored.agora.experiment import RunProgressed
+from playmolt_schemas.stored.agora.plan import Spent
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from core.tests.listening import listening
@@ -106,9 +107,8 @@ async def test_a_look_without_a_laboratory_is_refused_and_may_be_repeated() -> N
         assert await look(request) == SeePcs(turns=0), "no run has two arms yet"
         for run in experiment.state.runs:
             counts = dict.fromkeys(ACTIONS, 3)
-            experiment.when(
-                ReportRunProgress(run=run.run, spent=Spent(turns=1, calls=1), noticed=Noticed(), acts=counts)
-            )
+            report = RunProgressed(run=run.run, spent=Spent(turns=1, calls=1), models={})
+            experiment.when(ReportRun(report=report, acts=counts))
         refused = await look(request)
     assert isinstance(refused, Refused)
     assert refused.code is Code.UNAVAILABLE

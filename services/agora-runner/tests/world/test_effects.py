@@ -4,7 +4,8 @@ from typing import Any
 
 from playmolt_agora_runner.run import commands
 from playmolt_agora_runner.run.effects import AgentTurn, RunReport, effect_id
-from playmolt_agora_runner.run.rules import stage1_version
+from playmolt_agora_runner.turn import texts
+from playmolt_agora_runner.world import worlds
 from playmolt_core.game.decider import DeadlinePassed, EndGame, Join
 from playmolt_schemas.codes import Code
 from playmolt_schemas.stored.agora import run as events
@@ -79,8 +80,8 @@ def test_a_run_takes_no_bots_and_no_deadlines(runs: Any) -> None:
 
 
 def test_stage_1_is_named_by_a_hash_of_its_rules_and_texts(runs: Any) -> None:
-    name = stage1_version()
-    assert name == stage1_version() == runs(rules={"crisis": {"p": "0.3"}}).state.world
+    name = worlds.version("stage1", worlds.preset("stage1"), texts.version())
+    assert name == runs(rules={"crisis": {"p": "0.3"}}).state.world
     assert name.startswith("stage1@")
     other = runs(rules={"pool": 24}).state
-    assert other.world == stage1_version(other.rules) != name
+    assert other.world == worlds.version("stage1", other.rules, texts.version()) != name
