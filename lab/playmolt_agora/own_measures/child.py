@@ -15,7 +15,7 @@ import polars as pl
 import pyarrow as arrow  # type: ignore[import-untyped]
 from playmolt_schemas.process_limits import MemoryLimit, set_limits
 
-from playmolt_agora.own_measures.confinement import confine
+from playmolt_agora.own_measures.confinement import WRITING, confine
 
 _FORBIDDEN_EVENTS = (
     "socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn", "os.spawn", "pty.", "os.remove",
@@ -25,7 +25,6 @@ _FORBIDDEN_EVENTS = (
 _REFUSED_WORDS = ("permission denied", "operation not permitted", "os error 1)", "os error 13", "file too large")
 """Native code's message that the kernel denied a call."""
 _MEMORY_WORDS = ("out of memory", "memory allocation")
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 
 _OUT = os.fdopen(os.dup(1), "wb")
 # What a measure prints is not part of the answer.
@@ -52,7 +51,7 @@ class Guard:
             self.refuse(event)
 
     def _open(self, path: Any, mode: Any, flags: Any) -> None:
-        writes = isinstance(flags, int) and flags & _WRITING
+        writes = isinstance(flags, int) and flags & WRITING
         if (mode and set(mode) & set("wax+")) or (writes and path != os.devnull):
             self.refuse(f"open {path!r} for writing")
 

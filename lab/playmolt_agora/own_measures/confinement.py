@@ -18,7 +18,7 @@ _ALLOW, _ERRNO = 0x7FFF0000, 0x00050000
 _EPERM, _ENOSYS = 1, 38
 _LOAD, _EQUAL, _SET, _RETURN = 0x20, 0x15, 0x45, 0x06
 _THREAD = 0x00010000
-_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 _NO_NEW_PRIVS, _SET_SECCOMP, _FILTER = 38, 22, 2
 
 # socket, execve, execveat, ptrace, io_uring_setup, and whatever changes what a folder holds
@@ -62,7 +62,7 @@ def _program(numbers: Mapping[str, Any]) -> list[Line]:
         lines += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ERRNO | _ENOSYS)]
     for number, flags in ((numbers["openat"], 2), (numbers["open"], 1)):
         if number is not None:
-            lines += _refused_if(number, flags, _WRITING, wanted=True)
+            lines += _refused_if(number, flags, WRITING, wanted=True)
     lines += _refused_if(numbers["clone"], 0, _THREAD, wanted=False)
     return [*lines, (_RETURN, 0, 0, _ALLOW)]
 
