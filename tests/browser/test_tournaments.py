@@ -78,6 +78,12 @@ def test_the_standings_move_while_the_games_run(reader: Reader, operator: Client
     expect(page.locator("main")).to_contain_text("finished")
     expect(page.locator("section[aria-labelledby=rounds]")).to_contain_text("1 of 1 games over")
     assert faults(page) == []
+    page.get_by_role("link", name="Finished games").click()
+    expect(page.locator("ul.games.rows > li")).to_have_count(1)
+    page.get_by_role("button", name="Search").click()
+    expect(page.locator("ul.games.rows > li")).to_have_count(1)
+    assert faults(page) == []
+    expect(page.get_by_role("link", name="Back to the tournament")).to_have_attribute("href", f"/tournaments/{cup}")
     listed = drawn(reader("/tournaments"))
     link = listed.locator(f"section[aria-labelledby=over] a[href='/tournaments/{cup}']")
     expect(link).to_be_visible()

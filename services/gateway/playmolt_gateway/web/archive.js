@@ -9,7 +9,7 @@ import { gameRow } from "./parts/rows.js";
 
 const PAGE = 25;
 const DAY = /^\d{4}-\d\d-\d\d$/;
-const NAMES = ["gameType", "agent", "q", "winner", "from", "to", "cursor"];
+const NAMES = ["gameType", "agent", "tournament", "q", "winner", "from", "to", "cursor"];
 const bots = GAMES.filter(({ kind }) => kind === "game");
 
 page(() => t("archive.title"), draw);
@@ -26,6 +26,7 @@ async function draw(main) {
     from: el("input", { type: "date", name: "from", value: dayOf(said.get("from")) }),
     to: el("input", { type: "date", name: "to", value: dayOf(said.get("to")) }),
   };
+  const within = said.get("tournament");
   const form = el("form", { class: "card search", role: "search", action: "/games" },
     el("div", { class: "thirds" },
       field(t("archive.q"), controls.q), field(t("archive.type"), controls.gameType), field(t("archive.winner"), controls.winner),
@@ -33,11 +34,14 @@ async function draw(main) {
     el("div", { class: "row end" }, el("button", { type: "submit", class: "first" }, t("archive.search"))));
   form.addEventListener("submit", (event) => {
     event.preventDefault();
-    const kept = new URLSearchParams();
+    const kept = new URLSearchParams(within ? { tournament: within } : {});
     for (const [name, control] of Object.entries(controls)) if (control.value.trim()) kept.set(name, timeOf(name, control.value.trim()));
     location.assign(`/games?${kept}`);
   });
-  main.append(el("h1", {}, t("archive.title")), form, el("section", { class: "card", "aria-label": t("archive.title") }, list, more));
+  main.append(
+    el("h1", {}, t("archive.title")),
+    ...(within ? [el("p", {}, el("a", { href: `/tournaments/${encodeURIComponent(within)}` }, t("archive.tournament")))] : []),
+    form, el("section", { class: "card", "aria-label": t("archive.title") }, list, more));
   await load(said, list, more);
 }
 

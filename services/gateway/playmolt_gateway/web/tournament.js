@@ -31,13 +31,14 @@ async function draw(main) {
   const timer = el("p", { class: "lead number", role: "timer" });
   const [standings, games, rounds] = ["div", "ul", "ul"].map((tag) => el(tag, tag === "ul" ? { class: "games rows" } : {}));
   const title = el("h1", {}, named(view.name));
+  const ended = el("p", {}, el("a", { href: `/games?tournament=${encodeURIComponent(id)}` }, t("tournament.over_games")));
   main.append(
     el("div", { class: "row apart" }, title, feed), facts, timer,
     el("div", { class: "two" },
       el("section", { class: "card", "aria-labelledby": "standings" }, el("h2", { id: "standings" }, t("tournament.standings")), standings),
       el("div", { class: "stack" },
         el("section", { class: "card", "aria-labelledby": "now" }, el("h2", { id: "now" }, t("tournament.now")), games),
-        el("section", { class: "card", "aria-labelledby": "rounds" }, el("h2", { id: "rounds" }, t("tournament.rounds")), rounds),
+        el("section", { class: "card", "aria-labelledby": "rounds" }, el("h2", { id: "rounds" }, t("tournament.rounds")), rounds, ended),
         reportButton(() => reported(view)))));
   const [fillFacts, fillRounds] = [facts, rounds].map(filler);
   const [board, running] = [new Board(standings), new Games(games)];
@@ -47,6 +48,7 @@ async function draw(main) {
     fillFacts([view.state, view.round, view.entrants.length, view.reason], () => summary(view));
     board.show(view);
     running.show(view);
+    ended.hidden = !view.rounds.some(over);
     fillRounds(view.rounds.map((round) => [round.state, over(round), round.games.length]), () => roundRows(view));
   };
   show();
@@ -165,7 +167,7 @@ class Board {
     this.kinds = new Map();
     const numbers = ["points", "wins", this.swiss && "buchholz", "games"].filter(Boolean);
     this.columns = ["rank", ...numbers];
-    const whole = table(t("tournament.standings"), [{ number: "#" }, t("tournament.agent"), ...numbers.map((name) => ({ number: t(`tournament.${name}`) }))], [], { hidden: true });
+    const whole = table(t("tournament.standings"), ["#", t("tournament.agent"), ...numbers.map((name) => ({ number: t(`tournament.${name}`) }))], [], { hidden: true });
     this.body = whole.querySelector("tbody");
     this.choice = select([], null, { id: "places" });
     this.choice.addEventListener("change", () => {
