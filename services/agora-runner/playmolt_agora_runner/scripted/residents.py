@@ -15,6 +15,7 @@ from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, Action, Language
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.turn.spelling import NamedAction
+from playmolt_agora_runner.world import worlds
 
 T = TypeVar("T")
 _HUNGRY: Final = 50
@@ -24,6 +25,8 @@ _STRAY: Final = 2
 """Of a weight of a hundred, the part kept if the act cannot succeed: models try anyway."""
 _SKILL_PERCENT: Final = 8
 _MARKET: Final = "market"
+_GOALS: Final = ("plaza", "alley_a", "alley_b", "alley_c", _MARKET)
+"""In the order of the prompts, where draws count; in Phase 2 that is the order of its places."""
 
 
 _Weights = Mapping[Action, int]
@@ -128,15 +131,6 @@ def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
     return _Player(profile(alias), scene, turn).answer()
 
 
-@cache
-def _places(language: Language, *, neutral: bool) -> tuple[str, ...]:
-    """The goals of `move` in the order in which prompts list them."""
-    words = texts.of(language)
-    listed = words.turns["phase2"] if neutral else words.actions["plaza"]
-    line = next(line for line in listed.split("\n") if line.startswith("- move"))
-    return tuple(line.rpartition("(")[2].rstrip(")").split("/"))
-
-
 class _Player:
     def __init__(self, profile: Profile, scene: Scene, turn: ScriptedTurn) -> None:
         self._profile, self._scene, self._draw, self._turn = profile, scene, turn.draw, turn
@@ -223,7 +217,8 @@ class _Player:
 
     def _goal(self) -> str:
         scene = self._scene
-        others = [place for place in _places(scene.language, neutral=scene.phase == "phase2") if place != scene.place]
+        goals = worlds.preset(scene.phase).places if scene.phase == "phase2" else _GOALS
+        others = [place for place in goals if place != scene.place]
         homes = (_MARKET,) if self._hungry else _script().homes[self._persona] if self._persona else ()
         wanted = [place for place in others for home in homes if place.startswith(home)]
         homeward = wanted and self._draw("home", 100) < max(self._pull(), 100 * self._hungry)
