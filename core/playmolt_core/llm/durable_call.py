@@ -49,6 +49,7 @@ _OK: Final = 200
 _REFUSED: Final = "rate_limited"
 _UNANSWERED: Final = TRANSPORT_FAULTS | {"rejected"}
 _NOTHING: Final = Decimal(0)
+_LOOK_SECONDS: Final = 2.0
 
 
 class WorstCase(NamedTuple):
@@ -258,12 +259,11 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BatchPlace(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a question of an asker waits for a batch, for as long as `goes_on`, which is asked every `look_seconds`."""
+    """Where a question of an asker waits for a batch, for as long as `goes_on`, which is asked every two seconds."""
 
     stream: str
     asker: str = ""
     goes_on: Callable[[], Awaitable[bool]]
-    look_seconds: float
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -401,7 +401,7 @@ class DurableCalls:
         while (call := await self._batches.found(key)) is not None and not call.answered:
             if not await batch.goes_on():
                 return NoAnswer(reason="stopped")
-            await self._sleep(batch.look_seconds)
+            await self._sleep(_LOOK_SECONDS)
         if call is None:  # answered for another process, or dropped as its experiment ended
             kept = await self._texts.reply(key)
             return NoAnswer(reason="stopped") if kept is None else _kept(kept)

@@ -56,7 +56,7 @@ class Process:
         """Ask in a batch until it answered."""
         mark = InFlight(stream=f"agora-{number}", ask=1, logged=0)
         question = Question(request=REQUEST, key=f"{number:064x}", prompt="0" * 64, mark=mark, accounts=accounts)
-        return await self.durable.ask(question, batch=BatchPlace(stream=EXPERIMENT, goes_on=_always, look_seconds=0))
+        return await self.durable.ask(question, batch=BatchPlace(stream=EXPERIMENT, goes_on=_always))
 
     async def waiting(self) -> list[WaitingCall]:
         return await self.calls.waiting(EXPERIMENT)

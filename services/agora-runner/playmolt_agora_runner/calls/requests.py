@@ -71,12 +71,15 @@ def model_request(
 
 def reply_key(
     request: ModelRequest, catalogue: Catalogue, sampling: SamplingSettings, replicate: Sequence[object]
-) -> str:
-    """Name a request with its replicate, so that equal prompts of two replicates are two calls.
+) -> str | None:
+    """Name a request with its replicate, so that equal prompts of two replicates are two calls; None for scripted
+    models, whose replies are not kept.
 
     A replicate names the question and its place in the ladder, not how often it was tried: a reply that came once is
     found ever after.
     """
+    if is_scripted(request.alias):
+        return None
     entry = catalogue.models.get(request.alias)
     named = {
         "model": entry.model if entry else "",

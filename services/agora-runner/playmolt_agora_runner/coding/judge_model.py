@@ -47,7 +47,6 @@ def _seen(turn: ScriptedTurn, label: str, named: bool) -> bool:
 
 AT_ONCE: Final = 500
 """Questions of a judge that wait for batches at the same time."""
-LOOK_SECONDS: Final = 2.0
 _ASK: Final = 1
 """A judge is asked once: a reply that does not parse has no label."""
 Waits = Callable[[], Awaitable[bool]]
@@ -99,23 +98,20 @@ class JudgeModel:
         asked = judgement.prompt(thought.text, thought.language)
         await self._store.put(prompts.prompt_text(asked.system, asked.user))
         request = _request(experiment, alias, plan, thought, asked)
+        replicate = ["judge", experiment, thought.run, thought.turn, thought.agent, *_topic(thought)]
         question = Question(
             request=request,
-            key=None if is_scripted(alias) else self._key(experiment, request, plan, thought),
+            key=reply_key(request, self._catalogue, plan.sampling, replicate),
             prompt=named,
             mark=_mark(experiment, alias, thought, logged),
             accounts=_accounts(experiment, judge),
         )
-        batch = waits and BatchPlace(stream=experiment, asker=alias, goes_on=waits, look_seconds=LOOK_SECONDS)
+        batch = waits and BatchPlace(stream=experiment, asker=alias, goes_on=waits)
         scripted = scripted_model(alias, partial(_answer, alias), f"{seed}/judge")
         found = await self._calls.ask(question, batch=batch, scripted=scripted)
         said = _judgement(found) if isinstance(found, Answer) else None
         coded = judgement.coded(thought, alias, named, found.attempts, said)
         return JudgeReply(coded=coded, halt=None if said else _end(judge, found))
-
-    def _key(self, experiment: str, request: ModelRequest, plan: Plan, thought: Thought) -> str:
-        replicate = ["judge", experiment, thought.run, thought.turn, thought.agent, *_topic(thought)]
-        return reply_key(request, self._catalogue, plan.sampling, replicate)
 
 
 def _accounts(experiment: str, judge: Judge) -> list[Account]:

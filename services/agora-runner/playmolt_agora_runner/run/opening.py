@@ -13,9 +13,6 @@ from playmolt_agora_runner.run.forks import PERSONAS
 from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.world import chance, world, worlds
 
-TURNS_MAX = 1000
-SEATS_MAX = 200
-
 
 def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened | tuple[FieldFault, ...]:
     """Event 1 of a run, or every fault of its spec."""
@@ -55,13 +52,6 @@ def _placed(spec: RunSpec, rules: Rules) -> tuple[Seat, ...]:
 
 
 def _faults(spec: RunSpec, rules: Rules) -> Iterator[FieldFault]:
-    names = [seat.agent for seat in spec.seats]
-    if not 1 <= len(names) <= SEATS_MAX:
-        yield FieldFault("seats", f"must be 1 to {SEATS_MAX}")
-    if len(set(names)) != len(names):
-        yield FieldFault("seats", "must not name an agent twice")
-    if not 1 <= spec.turns <= TURNS_MAX:
-        yield FieldFault("turns", f"must be 1 to {TURNS_MAX}")
     if "epochs" in spec.rules and rules.epochs != spec.turns:
         yield FieldFault("rules.epochs", f"says {rules.epochs}, but the run has {spec.turns} turns: set `turns`")
     neutral = spec.packaged == "phase2" and not rules.own

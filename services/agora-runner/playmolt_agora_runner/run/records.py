@@ -11,7 +11,7 @@ from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.turn import scenes
 from playmolt_agora_runner.turn.reply_parser import Parsed
 from playmolt_agora_runner.world import acts, world
-from playmolt_agora_runner.world.named_rules import ActAttempt, Deed
+from playmolt_agora_runner.world.named_rules import Deed
 from playmolt_agora_runner.world.state import RunState
 
 
@@ -75,10 +75,3 @@ def _after(state: RunState, applied: Effect) -> dict[str, int] | UnsetType:
     if not state.resources:
         return UNSET
     return {name: held + applied.resources.get(name, 0) for name, held in state.resources.items()}
-
-
-def judged(state: RunState, agent: str, found: Parsed) -> Deed | None:
-    """Judge what a reply attempts; None if it is not an act."""
-    if found.action is None:
-        return None
-    return acts.judged(ActAttempt(state, agent, found.target, found.content), found.action)

@@ -36,7 +36,8 @@ from playmolt_agora_runner.run.fold import evolve
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.interview import Answer
 from playmolt_agora_runner.turn.reply_parser import Parsed
-from playmolt_agora_runner.world import chance, epoch, visibility, world, worlds
+from playmolt_agora_runner.world import acts, chance, epoch, visibility, world, worlds
+from playmolt_agora_runner.world.named_rules import ActAttempt
 from playmolt_agora_runner.world.state import JUDGED_TURNS, RunState
 from playmolt_agora_runner.world.world import Row
 
@@ -161,7 +162,8 @@ def _taken(state: RunState, command: commands.TakeTurn) -> Decision:
 
 def _acted(state: RunState, agent: str, reply: commands.TurnReply, parsed: Parsed) -> Sequence[Event]:
     found = records.parsed(state, agent, parsed)
-    deed = records.judged(state, agent, found)
+    attempt = ActAttempt(state, agent, found.target, found.content)
+    deed = None if found.action is None else acts.judged(attempt, found.action)
     record = records.record(state, agent, reply, found, deed)
     if deed is None:
         return (TurnFailed(record=record), *_gives_up(state, record.model))

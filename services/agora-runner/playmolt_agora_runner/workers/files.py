@@ -10,6 +10,7 @@ from playmolt_core.game.decider import Refused
 from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.text import unstorable
 
+from playmolt_agora_runner.experiment.state import invalid
 from playmolt_agora_runner.folder.source import FILE_BYTES, FILES_MOST, sha256
 
 _HASH: Final = re.compile(r"[0-9a-f]{64}")
@@ -25,11 +26,11 @@ class PlanFiles:
         """Keep a text under its hash. Raises LogUnavailable."""
         text, named = request.body, request.params["sha256"]
         if not isinstance(text, str) or unstorable(text):
-            return _refused("body", "must be a string without NUL or lone surrogates")
+            return invalid("body", "must be a string without NUL or lone surrogates")
         if len(text.encode()) > FILE_BYTES:
-            return _refused("body", f"has more than {FILE_BYTES} bytes")
+            return invalid("body", f"has more than {FILE_BYTES} bytes")
         if sha256(text) != named.lower():
-            return _refused("sha256", f"is not the SHA-256 of the body, which is {sha256(text)}")
+            return invalid("sha256", f"is not the SHA-256 of the body, which is {sha256(text)}")
         await self._blobs.put([text])
         return ApiReply(b"", 204)
 
@@ -60,7 +61,3 @@ class PlanFiles:
         if absent := files.keys() - {path for path, named in files.items() if named in found}:
             raise LookupError(f"missing from the blob store: {', '.join(sorted(absent))}")
         return {path: found[named] for path, named in files.items()}
-
-
-def _refused(field: str, message: str) -> Refused:
-    return Refused(Code.INVALID_REQUEST, f"{field} {message}.", (FieldFault(field, message),))

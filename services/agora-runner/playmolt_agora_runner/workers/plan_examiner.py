@@ -18,7 +18,7 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.ops import telemetry
 from playmolt_core.ops.forks import AsyncForkServer
 from playmolt_schemas.agora.plan import EXAMINE_SECONDS, PlanUnderWay
-from playmolt_schemas.codes import MISMATCH, Code, FieldFault
+from playmolt_schemas.codes import MISMATCH, Code
 
 from playmolt_agora_runner.experiment import commands, views
 from playmolt_agora_runner.experiment.api import NO_EXPERIMENT, with_files
@@ -31,6 +31,7 @@ IDLE_SECONDS: Final = 5.0
 _log = telemetry.log("plans")
 _BUSY: Final = Refused(Code.UNAVAILABLE, "Too many plans are waiting to be examined. Retry in a minute.")
 _FAILED: Final = Refused(Code.UNAVAILABLE, "The plan could not be examined; the runner's log says why. Send it again.")
+_TOO_LONG: Final = "The plan takes more than {:g} seconds to examine: plan fewer runs, tests or measures."
 _UNKNOWN: Final = Refused(
     Code.NOT_FOUND, "This plan does not exist, or its result was deleted after a day. Send it again."
 )
@@ -153,7 +154,7 @@ class PlanExaminer:
                         if not await self._jobs.hold(stream, self._holder):
                             return None
             except TimeoutError:
-                return refused(_too_long(self._seconds))
+                return refused(Refused(Code.INVALID_REQUEST, _TOO_LONG.format(self._seconds)))
             finally:
                 await process.end(ended)
             if ended.result():
@@ -162,8 +163,3 @@ class PlanExaminer:
                 return refused(_FAILED)
             answer.seek(0)
             return msgspec.json.decode(answer.read(), type=ExaminedResult)
-
-
-def _too_long(seconds: float) -> Refused:
-    fault = FieldFault("", f"takes more than {seconds:g} seconds to examine: plan fewer runs, tests or measures")
-    return Refused(Code.INVALID_REQUEST, f"The plan {fault.message}.", (fault,))

@@ -1,6 +1,6 @@
 """Ask a model for one agent's turn, or a question aside, a second time if the reply is unusable, within the budget."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Final, Generic, TypeVar
 
@@ -55,8 +55,6 @@ _NO_ACCESS: Final = frozenset(("401", "402", "403", "404", port.NO_QUOTA))
 LIMITED_PAUSES: Final = 11
 """After so many pauses without a turn in between, of five seconds to ten minutes and more than 50 minutes together, a
 limit counts as one without an end."""
-LOOK_SECONDS: Final = 0.5
-"""How often a question looks for the answer of its batch."""
 
 
 class Halt(msgspec.Struct, frozen=True, kw_only=True):
@@ -131,7 +129,7 @@ class TurnModel:
         while True:
             question = Question(
                 request=request,
-                key=self._key(due.spec, request, [*form.replicate, number]),
+                key=reply_key(request, self._catalogue, due.spec.sampling, [*form.replicate, number]),
                 prompt=prompt_hash,
                 mark=_mark(due, number, logged),
                 accounts=accounts_of(due.spec, limits),
@@ -148,9 +146,6 @@ class TurnModel:
             if parsed.code not in _ASKED_AGAIN or number > due.spec.reask:
                 return _reply(due.model, answer, parsed, attempts, prompt_hash, lost)
             request, number = asked_again(form.request, answer.text, form.demand(parsed)), number + 1
-
-    def _key(self, spec: RunSpec, request: ModelRequest, replicate: Sequence[object]) -> str | None:
-        return None if is_scripted(request.alias) else reply_key(request, self._catalogue, spec.sampling, replicate)
 
     async def _answer(self, spec: RunSpec, question: Question, character: Character) -> Answer | Halt:
         alias = question.request.alias
@@ -178,7 +173,7 @@ class TurnModel:
         async def goes_on() -> bool:
             return (await self._recent.of(experiment)).halted is None
 
-        return BatchPlace(stream=experiment, goes_on=goes_on, look_seconds=LOOK_SECONDS)
+        return BatchPlace(stream=experiment, goes_on=goes_on)
 
 
 def _mark(due: AgentTurn, ask: int, logged: int) -> InFlight:

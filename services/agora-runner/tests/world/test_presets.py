@@ -124,7 +124,6 @@ def test_another_rule_or_text_gives_another_name() -> None:
 @pytest.mark.parametrize(
     ("fields", "faulty"),
     [
-        ({"turns": 0}, "turns"),
         ({"rules": {"epochs": 7}}, "rules.epochs"),
         ({"rules": {"nonsense": 7}}, "rules.nonsense"),
         ({"homes": {"citizen_01": "moon"}}, "seats.home"),
@@ -137,14 +136,6 @@ def test_another_rule_or_text_gives_another_name() -> None:
 def test_a_spec_that_cannot_be_played_is_refused_with_its_field(runs: Any, fields: dict[str, Any], faulty: str) -> None:
     run = runs(opened=False, **fields)
     run.when(commands.OpenRun(spec=run.spec)).refused(Code.INVALID_REQUEST, faulty)
-
-
-def test_two_seats_of_one_name_and_no_seat_at_all_are_refused(runs: Any) -> None:
-    spec = runs.spec_of()
-    for seats in ((), spec.seats + spec.seats[:1]):
-        run = runs(opened=False)
-        wrong = msgspec.structs.replace(spec, seats=seats)
-        run.when(commands.OpenRun(spec=wrong)).refused(Code.INVALID_REQUEST, "seats")
 
 
 def test_a_persona_without_a_text_in_phase_2_is_refused(runs: Any) -> None:
