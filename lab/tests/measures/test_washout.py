@@ -87,6 +87,12 @@ def test_the_null_is_exact_whatever_agents_did(first, second):
     assert null == pytest.approx(listed(on, without), abs=1e-12)
 
 
+def test_more_relabelings_than_a_test_would_list_need_no_draw():
+    counts = np.random.default_rng(4).multinomial(25, [0.3, 0.1, 0.2, 0.1, 0.2, 0.1], (24, 4)).astype(float)
+    nulls = [washout.divergences(counts[:6], counts[6:], np.random.default_rng(seed))[1] for seed in (1, 2)]
+    assert (nulls[0] == nulls[1]).all()
+
+
 def test_of_very_many_agents_the_null_is_drawn():
     counts = np.random.default_rng(4).multinomial(25, [0.3, 0.1, 0.2, 0.1, 0.2, 0.1], (300, 1)).astype(float)
     counts[::2] += np.random.default_rng(5).integers(0, 9, counts[::2].shape)
