@@ -13,19 +13,16 @@ if TYPE_CHECKING:
     from playmolt_agora.studies.study import Column, Figure, Study, Table
 
 _PLACES: Final = {
-    "open": "opening",
-    "BundleBroken": "opening",
-    "measure": "measuring",
-    "Study": "study",
-    "Table": "study",
-    "Column": "study",
-    "Figure": "study",
+    "measuring": ("measure",),
+    "opening": ("BundleBroken", "open"),
+    "study": ("Column", "Figure", "Study", "Table"),
 }
 
 __all__ = ["BundleBroken", "Column", "Figure", "Study", "Table", "measure", "open"]
 
 
 def __getattr__(name: str) -> object:
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"playmolt_agora.studies.{_PLACES[name]}"), name)
+    for place, names in _PLACES.items():
+        if name in names:
+            return getattr(import_module(f"playmolt_agora.studies.{place}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,11 +7,7 @@ from collections.abc import Sequence
 from typing import Final, Literal, get_args
 
 import polars as pl
-from playmolt_schemas.instrument.definitions import (
-    FIRST_TURNS,
-    IDLE_ABOVE,
-    INTERACTIONS_PER_AGENT,
-)
+from playmolt_schemas.instrument.definitions import FIRST_TURNS, IDLE_ABOVE, INTERACTIONS_PER_AGENT
 from playmolt_schemas.stored.agora.turn import ACTIONS, ParseCode
 
 from playmolt_agora.measures.data.frame import EXCLUDED, INSTRUMENTAL, MET, POSSIBLE, RITUAL, RUNS, names_of
@@ -169,26 +165,20 @@ def turn_rule(met: int, valid: int) -> int:
     return min(200, max(100, 10 * tens))
 
 
-def seed_events_advised(early_idle: Sequence[float | None]) -> bool:
-    """Whether more than 80 % of the first five turns are idle in at least half of the pilot runs (L18)."""
-    return bool(early_idle) and 2 * _idle_runs(early_idle) >= len(early_idle)
-
-
-def _idle_runs(early_idle: Sequence[float | None]) -> int:
-    return sum(share is not None and share > IDLE_ABOVE for share in early_idle)
-
-
 def pilots(found: Sequence[Row]) -> Row:
     """What pilots, given as rows of the table `pint`, say together before a plan is registered: the length of Phase 2,
-    whether to consider seed events."""
+    whether to consider seed events.
+
+    They are advised if more than 80 % of the first five turns are idle in at least half of the runs (L18).
+    """
     valid, met = (sum(int(row[name]) for row in found) for name in ("valid", "interactions"))
-    early = [row["early_idle"] for row in found]
+    idle = sum(row["early_idle"] is not None and row["early_idle"] > IDLE_ABOVE for row in found)
     return {
         "runs": len(found),
         "valid": valid,
         "interactions": met,
         "p_int": ratio(met, valid),
         "t_rule": turn_rule(met, valid),
-        "idle_runs": _idle_runs(early),
-        "seed_events": seed_events_advised(early),
+        "idle_runs": idle,
+        "seed_events": 0 < len(found) <= 2 * idle,
     }

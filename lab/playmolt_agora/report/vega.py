@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree as ET
@@ -12,7 +13,7 @@ import vl_convert
 from pylopdf_fonts_ko import sans_path as korean
 from pylopdf_fonts_zh_cn import sans_path as chinese
 
-from playmolt_agora.report.markup import cleaned
+from playmolt_agora.report.markup import cleaned, counted, shown
 
 Spec = dict[str, object]
 Rows = Sequence[Mapping[str, object]]
@@ -44,6 +45,8 @@ _ROOM_BESIDE: Final = 500
 """What is left for a legend, above panels and beside the names of bands."""
 _EMPTY: Final[Spec] = {"mark": "text", "data": {"values": []}, "height": 10, "config": {"view": {"stroke": None}}}
 """Without rows scales and legends have no finite size."""
+_NAMES: Final = ("panel", "name", "group", "series", "action", "from", "to", "run", "x")
+"""The columns of rows that say whose value it is."""
 _CHARTS: Final = Path(__file__).parent / "charts"
 
 ET.register_namespace("", _NAMESPACE)
@@ -104,6 +107,19 @@ def draw(spec: Spec, name: str, title: str, description: str) -> str:
          "height": height, "font-family": _FONT}
     )  # fmt: skip
     return ET.tostring(root, encoding="unicode")
+
+
+def in_words(spec: Spec, column: str) -> str:
+    """What a chart shows, for readers who do not see it: the least and the greatest value, and whose they are."""
+    data: Any = spec.get("datasets", {"rows": []})
+    marks = sorted((row for row in data["rows"] if row[column] is not None), key=itemgetter(column))
+    if not marks:
+        return "No values."
+    ends = (
+        f"{shown(row[column])} ({' · '.join(str(row[name]).replace(chr(10), ' ') for name in _NAMES if row.get(name))})"
+        for row in (marks[0], marks[-1])
+    )
+    return f"{counted(len(marks), 'value')}, from {' to '.join(ends)}."
 
 
 def configured(spec: Spec) -> str:

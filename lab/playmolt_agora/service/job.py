@@ -14,29 +14,23 @@ from typing import Final
 import msgspec
 from playmolt_schemas.instrument.laboratory import Design, MeasureTrial, PcsArms
 
-
-class Computation(msgspec.Struct, frozen=True):
-    """A job that reads no log: the function of a module, and its request."""
-
-    module: str
-    function: str
-    request: object
-
-    def __call__(self, body: bytes) -> bytes:
-        compute = getattr(import_module(self.module), self.function)
-        return msgspec.json.encode(compute(msgspec.json.decode(body, type=self.request)))
-
-
-COMPUTED: Final[Mapping[str, Computation]] = {
-    "power": Computation("playmolt_agora.planning.power", "power", Design),
-    "trial": Computation("playmolt_agora.own_measures.running", "trial_faults", MeasureTrial),
-    "pcs": Computation("playmolt_agora.measures.inference.arms", "pcs_so_far", dict[str, PcsArms]),
+COMPUTED: Final[Mapping[str, tuple[str, str, object]]] = {
+    "power": ("playmolt_agora.planning.power", "power", Design),
+    "trial": ("playmolt_agora.own_measures.running", "trial_faults", MeasureTrial),
+    "pcs": ("playmolt_agora.measures.inference.arms", "pcs_so_far", dict[str, PcsArms]),
 }
+"""The jobs that read no log: the module, its function, and what that takes."""
+
+
+def computed(name: str, body: bytes) -> bytes:
+    module, function, request = COMPUTED[name]
+    compute = getattr(import_module(module), function)
+    return msgspec.json.encode(compute(msgspec.json.decode(body, type=request)))
 
 
 def library(name: str) -> str:
     """The module of a job, with all that it imports."""
-    return COMPUTED[name].module if name in COMPUTED else "playmolt_agora.service.from_log"
+    return COMPUTED[name][0] if name in COMPUTED else "playmolt_agora.service.from_log"
 
 
 def main(name: str, folder: str) -> None:
@@ -44,7 +38,7 @@ def main(name: str, folder: str) -> None:
     tempfile.tempdir = folder
     body, out = sys.stdin.buffer.read(), sys.stdout.buffer
     if name in COMPUTED:
-        out.write(COMPUTED[name](body))
+        out.write(computed(name, body))
     else:
         from playmolt_agora.service import from_log  # noqa: PLC0415 -- as above
 

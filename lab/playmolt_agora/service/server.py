@@ -22,7 +22,7 @@ from typing_extensions import override
 
 from playmolt_agora.service import job as jobs
 
-QUICK: Final[Mapping[JobName, Callable[[bytes], bytes]]] = {"pcs": jobs.COMPUTED["pcs"]}
+QUICK: Final[Mapping[JobName, Callable[[bytes], bytes]]] = {"pcs": partial(jobs.computed, "pcs")}
 """Jobs of milliseconds, done in a thread of the server: a person looks again and again."""
 BODY_BYTES: Final = 256 * 1024 * 1024
 WAITING_MOST: Final = 32

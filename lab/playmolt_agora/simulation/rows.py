@@ -5,7 +5,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 import msgspec
-from scipy.special import betaincinv  # type: ignore[import-untyped]  # scipy ships no types
+from scipy.stats import binomtest  # type: ignore[import-untyped]  # scipy ships no types
 
 from playmolt_agora.measures.inference.streams import stream
 from playmolt_agora.measures.ritual import Group
@@ -128,9 +128,8 @@ def simulated(
 
 def bounds(hits: int, draws: int) -> tuple[float, float]:
     """The rate's 99 % interval by Clopper and Pearson."""
-    tail = (1 - CONFIDENCE) / 2
-    low = 0.0 if hits == 0 else float(betaincinv(hits, draws - hits + 1, tail))
-    return low, 1.0 if hits == draws else float(betaincinv(hits + 1, draws - hits, 1 - tail))
+    found = binomtest(hits, draws).proportion_ci(CONFIDENCE)
+    return float(found.low), float(found.high)
 
 
 def _row(test: str, point: Point, draws: int, seed: str) -> SimulationRow:

@@ -1,7 +1,7 @@
 import pytest
 from playmolt_agora.measures import descriptive
 from playmolt_agora.measures.data.frame import frame
-from playmolt_agora.measures.descriptive import pilots, seed_events_advised, turn_rule
+from playmolt_agora.measures.descriptive import pilots, turn_rule
 
 
 @pytest.mark.parametrize(
@@ -24,8 +24,9 @@ def test_the_small_log(small_log):
     ("shares", "advised"),
     [((0.9, 0.85, 0.1, 0.81, 0.2), True), ((0.9, 0.80, 0.1, 0.81, 0.2), False), ((), False), ((None, 0.9), True)],
 )
-def test_when_pilots_stand_idle(shares, advised):
-    assert seed_events_advised(shares) is advised
+def test_when_seed_events_are_advised(shares, advised):
+    runs = [{"valid": 1, "interactions": 0, "early_idle": share} for share in shares]
+    assert pilots(runs)["seed_events"] is advised
 
 
 def test_idle_among_the_first_five_turns(turn):

@@ -81,11 +81,13 @@ def test_it_has_a_language_landmarks_and_a_way_past_them(html: str) -> None:
     assert '<a class="skip" href="#content">' in html
 
 
-def test_every_picture_has_a_title_and_names_its_measure(html: str, study: StudyData) -> None:
+def test_every_picture_has_a_title_and_says_in_words_what_it_shows(html: str, study: StudyData) -> None:
     for name, figure in gallery(study).items():
         assert f'<figure id="{name}">' in html
         assert f'<title id="fig-{name}-t">{figure.title}</title>' in figure.svg
-        assert f'<desc id="fig-{name}-d">{figure.measure} of {len(figure.runs)} runs. ' in figure.svg
+        said = re.search(f'<desc id="fig-{name}-d">([^<]*)</desc>', figure.svg)
+        assert said is not None
+        assert re.match(r"[0-9,]+ values?, from [−0-9.,]+ \(.+\) to [−0-9.,]+ \(.+\)\.$", said[1]), (name, said[1])
 
 
 def test_all_plots_are_there(study: StudyData) -> None:
