@@ -475,7 +475,7 @@ def _certificate(selected: agora_plan.SelectedPlan | None = None) -> "Certificat
     if selected is None:
         return prompt_symmetry.check()
     asked = tuple(interview_faults.texts_of(selected.plan))
-    seeds = plans.seed_texts(selected.plan)
+    seeds = tuple(plans.seed_texts(selected.plan))
     return prompt_symmetry.check(seed_texts=seeds, questions=asked, folder=selected.folder.symmetry)
 
 

@@ -1,15 +1,16 @@
 """A TOML file of a plan's folder: its values, floats as decimal text, and the line of each key."""
 
 import tomllib
+from decimal import Decimal
 from typing import Any, Final, TypeVar
 
 import msgspec
 from playmolt_core.game.packs.toml_lines import lines_of, syntax_fault
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.text import decimal_text
 
 from playmolt_agora_runner.folder.source import KeyLines, Source
 from playmolt_agora_runner.struct_reader import StructReader
-from playmolt_agora_runner.world import worlds
 
 S = TypeVar("S", bound=msgspec.Struct)
 _KEYS: Final = StructReader("a table", "key", "unknown_key")
@@ -28,12 +29,12 @@ def read(source: Source, path: str) -> TomlFile | None:
     if text is None:
         return None
     try:
-        values = tomllib.loads(text)
+        values = tomllib.loads(text, parse_float=lambda number: decimal_text(Decimal(repr(float(number)))))
     except (ValueError, RecursionError) as error:
         line, reason = syntax_fault(text, error)
         source.faults.append(PlanFault("", f"is not valid TOML: {reason}", code="unreadable", file=path, line=line))
         return None
-    return TomlFile(worlds.stored(values), KeyLines(path, lines(text)))
+    return TomlFile(values, KeyLines(path, lines(text)))
 
 
 def lines(text: str) -> dict[str, int]:

@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, repeat
 from typing import Final
 
 from msgspec import UNSET
@@ -154,12 +153,8 @@ def _seed_event_faults(plan: Plan, places: Places) -> Iterator[PlanFault]:
     phase = plans.phase_of(plan, "phase2")
     if plan.seed_events and phase is None:
         yield PlanFault("seed_events", "happen in Phase 2; this plan has none")
-    events = placed("seed_events", plan.seed_events, places)
-    for place, event in events:
+    for place, event in placed("seed_events", plan.seed_events, places):
         if phase and event.turn > phase.turns:
             yield PlanFault(f"{place}.turn", f"turn {event.turn} exceeds the {phase.turns} turns of phases.phase2")
-    # The plan's own events come first, then those that a phase's rules set.
-    for place, text in zip(
-        chain((at for at, _ in events), repeat("seed_events")), plans.seed_texts(plan), strict=False
-    ):
-        yield from (PlanFault(place, f"{text.place}: {fault}") for fault in text.faults())
+    for text in plans.seed_texts(plan, places):
+        yield from (PlanFault(text.place, fault) for fault in text.faults())

@@ -10,7 +10,7 @@ from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.turn import EVERYONE, Interview, InterviewScale
 from playmolt_schemas.text import trimmed
 
-from playmolt_agora_runner.folder.source import ALL_READ, Places, placed
+from playmolt_agora_runner.folder.source import ALL_READ, Places, placed, twice
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan.plan import all_languages
 from playmolt_agora_runner.plan.plan_texts import PlanText
@@ -27,9 +27,7 @@ def faults_of(plan: Plan, places: Places = ALL_READ) -> Iterator[PlanFault]:
     for at, interview in placed("interviews", plan.interviews or (), places):
         if names[interview.id] > 1:
             yield PlanFault(f"{at}.id", f"{interview.id} is the id of {names[interview.id]} questions")
-        for turn, count in Counter(interview.at).items():
-            if count > 1:
-                yield PlanFault(f"{at}.at", f"names turn {turn} {count} times")
+        yield from twice(f"{at}.at", map(str, interview.at))
         yield from _kind_faults(plan, interview, at)
         for language in all_languages(plan):
             if not trimmed(interview.ask.of(language)):

@@ -1,6 +1,6 @@
 """What a plan says: its arms, cells, models, languages, sets and tests."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 import msgspec
@@ -15,13 +15,13 @@ from playmolt_schemas.stored.agora.plan import (
     Phase2Plan,
     PhasePlan,
     Plan,
-    PlannedSeedEvent,
     Probe,
     Stage1Import,
 )
 from playmolt_schemas.stored.agora.turn import Language, PhaseName, SetName
-from playmolt_schemas.stored.agora.world import Rules, SeedEvent
+from playmolt_schemas.stored.agora.world import Rules
 
+from playmolt_agora_runner.folder.source import ALL_READ, Places, placed
 from playmolt_agora_runner.plan.plan_texts import PlanText
 from playmolt_agora_runner.world import worlds
 
@@ -66,15 +66,15 @@ def overrides(phase: Arm, rules: Mapping[str, object]) -> dict[str, object]:
     return {"energy.ledger": "real", **rules} if phase == COSTS_REAL else dict(rules)
 
 
-def seed_texts(plan: Plan) -> tuple[PlanText, ...]:
+def seed_texts(plan: Plan, places: Places = ALL_READ) -> Iterator[PlanText]:
     """The seed events of all phases, the plan's own first; agents read them as they read every other text."""
-    found: list[tuple[PhaseName, PlannedSeedEvent | SeedEvent]] = [("phase2", event) for event in plan.seed_events]
+    for at, event in placed("seed_events", plan.seed_events, places):
+        yield PlanText(at, event.ko, event.en, "phase2")
     for arm in ARMS:
         phase = phase_of(plan, arm)
         rules = worlds.rules(world(arm), overrides(arm, phase.rules)) if phase else ()
-        if isinstance(rules, Rules):
-            found += [(world(arm), event) for event in rules.seed_events]
-    return tuple(PlanText(f"the seed event of turn {each.turn}", each.ko, each.en, phase) for phase, each in found)
+        for number, each in enumerate(rules.seed_events if isinstance(rules, Rules) else ()):
+            yield PlanText(f"phases.{arm}.rules.seed_events[{number}]", each.ko, each.en, world(arm))
 
 
 def models(plan: Plan, phase: Arm) -> tuple[str, ...]:

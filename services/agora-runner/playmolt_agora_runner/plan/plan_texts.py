@@ -25,21 +25,16 @@ class PackagedDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True
     reason: str
 
 
-class _NotionWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    ko: tuple[str, ...]
-    en: tuple[str, ...]
-
-
 class Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The words of each notion, the notions that a phase has no more, and the declared differences."""
 
-    notions: Mapping[str, _NotionWords]
+    notions: Mapping[str, Mapping[Language, tuple[str, ...]]]
     absent: Mapping[PhaseName, tuple[str, ...]]
     exceptions: tuple[PackagedDifference, ...]
 
 
 class PlanText(msgspec.Struct, frozen=True):
-    """A text of a plan that agents read: of a question, one of its choices, or a seed event of a phase."""
+    """A text of a plan that agents read, by its field: of a question, a choice, or a seed event of a phase."""
 
     place: str
     ko: str
@@ -71,10 +66,12 @@ def _of_line(line: str, language: Language) -> frozenset[str]:
 
 @cache
 def _patterns(language: Language) -> Mapping[str, re.Pattern[str]]:
-    notions = knowledge().notions
-    if language == "ko":
-        return {name: re.compile("|".join(map(re.escape, words.ko))) for name, words in notions.items()}
-    return {name: re.compile(rf"\b(?:{'|'.join(words.en)})\b", re.IGNORECASE) for name, words in notions.items()}
+    # Korean words have no separable edges.
+    edge = "" if language == "ko" else r"\b"
+    return {
+        name: re.compile(f"{edge}(?:{'|'.join(map(re.escape, words[language]))}){edge}", re.IGNORECASE)
+        for name, words in knowledge().notions.items()
+    }
 
 
 @cache

@@ -20,7 +20,7 @@ def opened(spec: RunSpec, content_version: str, texts_version: str) -> RunOpened
     if not isinstance(rules, Rules):
         return rules
     return tuple(_faults(spec, rules)) or RunOpened(
-        spec=replace(spec, rules=worlds.stored(spec.rules)),
+        spec=spec,
         rules_version=worlds.RULES_VERSION,
         content_version=content_version,
         world=worlds.version(spec.phase, rules, texts_version),

@@ -2,7 +2,6 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
@@ -40,12 +39,12 @@ def preset(phase: PhaseName) -> Rules:
 
 
 def rules(phase: PhaseName, overrides: Mapping[str, Any]) -> Rules | tuple[PlanFault, ...]:
-    """A world's rules with the changes of a plan: nested tables or dotted names; floats become decimal text.
+    """A world's rules with the changes of a plan: nested tables or dotted names.
 
     Faults name every override that is unknown, of the wrong type or out of range.
     """
     found_table = table(phase)
-    flat = dict(flattened(stored(overrides)))
+    flat = dict(flattened(overrides))
     faults = [fault for name, value in flat.items() if (fault := override(found_table, name, value))]
     found = msgspec.convert(found_table, Rules)
     faults += comparisons(found, [fault.field for fault in faults])
@@ -70,17 +69,6 @@ def _family(field: str) -> str:
 def version(phase: str, found: Rules, texts_version: str) -> str:
     """Name a rule set with its texts: `stage1@<hash>`, another hash when either changes, or how rules are applied."""
     return f"{phase}@{digest([found, texts_version, RULES_VERSION])[:12]}"
-
-
-def stored(value: Any) -> Any:
-    """A value as it may be stored: floats as decimal text, mappings and sequences likewise inside."""
-    if isinstance(value, float):
-        return format(Decimal(repr(value)).normalize(), "f")
-    if isinstance(value, Mapping):
-        return {str(key): stored(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [stored(inner) for inner in value]
-    return value
 
 
 def table(phase: str) -> dict[str, Any]:

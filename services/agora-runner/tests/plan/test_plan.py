@@ -199,7 +199,7 @@ class TestReading:
             ({"seed_events": [{"turn": 1, "ko": "손님 2명", "en": "3 visitors"}]}, "seed_events[0]"),
             (
                 {"phases": {"phase1": {"rules": {"seed_events": [{"turn": 1, "ko": "가뭄", "en": "rain"}]}}}},
-                "seed_events",
+                "phases.phase1.rules.seed_events[0]",
             ),
             ({"phases": {"phase1": {}}, "seed_events": [{"turn": 1, "ko": "비", "en": "rain"}]}, "seed_events"),
             ({"home_policy": "wandering"}, "home_policy"),

@@ -199,7 +199,7 @@ def floats(value: Any) -> bool:
 @settings(max_examples=5)
 @given(seed=SEEDS, phase=st.sampled_from(["stage1", "phase1", "phase2"]))
 def test_nothing_stored_holds_a_float_and_every_view_can_be_sent(runs: Any, seed: int, phase: str) -> None:
-    run = played(runs, phase, seed, turns=4, leak=0.5 if phase != "phase2" else 0.0)
+    run = played(runs, phase, seed, turns=4, leak="0.5" if phase != "phase2" else "0")
     for event, _, state in run.log:
         assert not floats(msgspec.to_builtins(event))
         canonical_json(run.decider.public(event, PUBLIC))
