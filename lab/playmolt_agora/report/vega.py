@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 from xml.etree import ElementTree as ET
 
 import vl_convert
 from pylopdf_fonts_ko import sans_path as korean
 from pylopdf_fonts_zh_cn import sans_path as chinese
 
+from playmolt_agora.measures.data.results import Row
 from playmolt_agora.report.markup import cleaned, counted, shown
 
 Spec = dict[str, object]
@@ -111,8 +112,8 @@ def draw(spec: Spec, name: str, title: str, description: str) -> str:
 
 def in_words(spec: Spec, column: str) -> str:
     """What a chart shows, for readers who do not see it: the least and the greatest value, and whose they are."""
-    data: Any = spec.get("datasets", {"rows": []})
-    marks = sorted((row for row in data["rows"] if row[column] is not None), key=itemgetter(column))
+    rows = cast("dict[str, list[Row]]", spec.get("datasets", {})).get("rows", ())
+    marks = sorted((row for row in rows if row[column] is not None), key=itemgetter(column))
     if not marks:
         return "No values."
     ends = (
