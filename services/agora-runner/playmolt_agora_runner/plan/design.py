@@ -25,7 +25,7 @@ def design(plan: Plan, tests: Sequence[str]) -> Design:
     phase = plans.phase_of(plan, "phase2")
     models = [test.partition(":")[2] for test in tests if is_pcs(test)]
     sets = tuple(name for name in plans.sets(plan) if name in plans.WITH_PERSONA)
-    square = latin_squares.condition_a(latin_squares.labels(plan), phase.runs if phase else 0, pairs=plan.pairs)
+    numbers = range(1, phase.runs + 1) if phase else ()
     return Design(
         seed=plan.seed,
         exploratory=plan.exploratory,
@@ -33,7 +33,7 @@ def design(plan: Plan, tests: Sequence[str]) -> Design:
         hypotheses=plans.hypotheses(plan),
         pcs={model: found for model in models if (found := _strata(plan, model))},
         sets=sets,
-        persona_runs=tuple(run.agents for run in square) * len(sets),
+        persona_runs=tuple(latin_squares.seats(plan, number, personas=True) for number in numbers) * len(sets),
         turns=phase.turns if phase else 0,
     )
 

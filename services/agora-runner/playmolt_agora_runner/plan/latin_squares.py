@@ -39,25 +39,27 @@ def place(run: int, unit: int, models: int) -> int:
 
 def squares(plan: Plan) -> tuple[Square, ...]:
     """The squares of a plan's sets: one for the sets with personas, one for those without."""
-    names, models, phase = plans.sets(plan), labels(plan), plans.phase_of(plan, "phase2")
-    with_persona = tuple(name for name in names if name in plans.WITH_PERSONA)
-    without = tuple(name for name in names if name not in plans.WITH_PERSONA)
-    runs = phase.runs if phase else 0
+    phase, models = plans.phase_of(plan, "phase2"), labels(plan)
+    numbers = range(1, phase.runs + 1) if phase else range(0)
     made = []
-    if with_persona:
-        seats = condition_a(models, runs, pairs=plan.pairs, home_policy=plan.home_policy)
-        reasons = reasons_a(len(models), runs, plan.pairs)
+    for personas in (True, False):
+        names = tuple(name for name in plans.sets(plan) if (name in plans.WITH_PERSONA) == personas)
+        if not names:
+            continue
+        runs = tuple(SquareRun(number, seats(plan, number, personas=personas)) for number in numbers)
+        reasons = reasons_a(len(models), len(runs), plan.pairs) if personas else reasons_b(len(runs))
         made.append(Square(
-            sets=with_persona, condition="A", models=models, runs=seats, margins=margins_a(seats),
-            balanced=not reasons, reasons=reasons,
-        ))  # fmt: skip
-    if without:
-        seats, reasons = condition_b(models, runs), reasons_b(runs)
-        made.append(Square(
-            sets=without, condition="B", models=models, runs=seats, margins=margins_b(seats),
-            balanced=not reasons, reasons=reasons,
+            sets=names, condition="A" if personas else "B", models=models, runs=runs,
+            margins=margins_a(runs) if personas else margins_b(runs), balanced=not reasons, reasons=reasons,
         ))  # fmt: skip
     return tuple(made)
+
+
+def seats(plan: Plan, number: int, *, personas: bool) -> tuple[SquareAgent, ...]:
+    """The seats of a run with or without personas, by its number from 1."""
+    if personas:
+        return seats_a(labels(plan), number, pairs=plan.pairs, home_policy=plan.home_policy)
+    return seats_b(labels(plan), number)
 
 
 def labels(plan: Plan) -> tuple[str, ...]:
@@ -66,20 +68,13 @@ def labels(plan: Plan) -> tuple[str, ...]:
     return draws.shuffle(plan.seed, "squares/labels", models) if plan.shuffle_labels else models
 
 
-def condition_a(
-    models: Sequence[str], runs: int, *, pairs: Pairs = "neighbours", home_policy: HomePolicy = "persona"
-) -> tuple[SquareRun, ...]:
-    """Seat two models for each persona in every run, going round the square again after its last run."""
-    return tuple(
-        SquareRun(number, seats_a(models, number, pairs=pairs, home_policy=home_policy))
-        for number in range(1, runs + 1)
-    )
-
-
 def seats_a(
     models: Sequence[str], number: int, *, pairs: Pairs = "neighbours", home_policy: HomePolicy = "persona"
 ) -> tuple[SquareAgent, ...]:
-    """The seats of condition A's run of that number, from 1."""
+    """The seats of condition A's run of that number, from 1: two models for each persona.
+
+    After its last run the square begins again.
+    """
     base = offsets(len(models), pairs)
     run, d = base[(number - 1) % len(base)]
     agents: list[SquareAgent] = []
@@ -92,13 +87,8 @@ def seats_a(
     return tuple(agents)
 
 
-def condition_b(models: Sequence[str], runs: int) -> tuple[SquareRun, ...]:
-    """Place two agents of each model in every run."""
-    return tuple(SquareRun(number, seats_b(models, number)) for number in range(1, runs + 1))
-
-
 def seats_b(models: Sequence[str], number: int) -> tuple[SquareAgent, ...]:
-    """The seats of condition B's run of that number, from 1."""
+    """The seats of condition B's run of that number, from 1: two agents of each model."""
     return tuple(
         SquareAgent(agent=agent_id(unit), model=models[unit // 2], home=PLACES[place(number - 1, unit, len(models))])
         for unit in range(2 * len(models))

@@ -128,18 +128,11 @@ def seats_of(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
             Seat(agent=seat.agent, model=seat.model or str(cell.model), persona=seat.persona, home=seat.home)
             for seat in cell.room.seats
         )
-    if cell.model is None:
-        return _mixed(plan, cell, number)
-    return tuple(Seat(agent=agent, model=cell.model, persona=persona, home=home) for agent, persona, home in _TABLE)
-
-
-def _mixed(plan: Plan, cell: Cell, number: int) -> tuple[Seat, ...]:
-    models = latin_squares.labels(plan)
-    if cell.set in plans.WITH_PERSONA:
-        agents = latin_squares.seats_a(models, number, pairs=plan.pairs, home_policy=plan.home_policy)
-    else:
-        agents = latin_squares.seats_b(models, number)
-    return tuple(copied(Seat, agent) for agent in agents)
+    if cell.model is not None:
+        return tuple(Seat(agent=agent, model=cell.model, persona=persona, home=home) for agent, persona, home in _TABLE)
+    return tuple(
+        copied(Seat, agent) for agent in latin_squares.seats(plan, number, personas=cell.set in plans.WITH_PERSONA)
+    )
 
 
 def _arm_cells(plan: Plan, arm: Arm) -> Iterator[Cell]:

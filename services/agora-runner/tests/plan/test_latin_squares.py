@@ -7,8 +7,6 @@ import pytest
 from playmolt_agora_runner.plan.latin_squares import (
     PERSONAS,
     PLACES,
-    condition_a,
-    condition_b,
     margins_a,
     margins_b,
     offsets,
@@ -16,11 +14,21 @@ from playmolt_agora_runner.plan.latin_squares import (
     place,
     reasons_a,
     reasons_b,
+    seats_a,
+    seats_b,
 )
-from playmolt_schemas.stored.agora.plan import Pairs, SquareRun
+from playmolt_schemas.stored.agora.plan import HomePolicy, Pairs, SquareRun
 
 EMH = ("E", "M", "H")
 SIZES = range(3, 8)
+
+
+def condition_a(models: tuple[str, ...], runs: int, home_policy: HomePolicy = "persona") -> tuple[SquareRun, ...]:
+    return tuple(SquareRun(number, seats_a(models, number, home_policy=home_policy)) for number in range(1, runs + 1))
+
+
+def condition_b(models: tuple[str, ...], runs: int) -> tuple[SquareRun, ...]:
+    return tuple(SquareRun(number, seats_b(models, number)) for number in range(1, runs + 1))
 
 
 def by_persona(run: SquareRun) -> tuple[tuple[str, str], ...]:
