@@ -87,6 +87,7 @@ def test_the_standings_move_while_the_games_run(reader: Reader, operator: Client
     listed = drawn(reader("/tournaments"))
     link = listed.locator(f"section[aria-labelledby=over] a[href='/tournaments/{cup}']")
     expect(link).to_be_visible()
+    expect(listed.get_by_role("listitem").filter(has=link)).to_contain_text("5 entrants")
     assert faults(listed) == []
     assert faults(drawn(reader("/tournaments", language="zh", screen=PHONE))) == []
 

@@ -39,7 +39,8 @@ async function draw(main) {
 
 function row(one) {
   const link = el("a", { href: `/tournaments/${one.id}`, "data-focus": one.id }, named(one.name));
-  const seats = one.max_entrants ? t("tournament.entrants_of", { n: one.entrants, most: one.max_entrants }) : t("tournament.entrants_n", { n: one.entrants });
+  const joinable = one.state === "open" || (one.state === "running" && one.format === "arena");
+  const seats = one.max_entrants && joinable ? t("tournament.entrants_of", { n: one.entrants, most: one.max_entrants }) : t("tournament.entrants_n", { n: one.entrants });
   return el("li", {},
     el("div", { class: "row apart" }, link, el("span", { class: "quiet small" }, one.starts_at ? clock(one.starts_at) : clock(one.created_at))),
     el("div", { class: "row small" },
