@@ -138,11 +138,9 @@ def _place(rules: Rules, name: str) -> WorldPlace:
 def _ranks(rules: Rules, own: OwnWorld) -> tuple[OwnRank, ...]:
     if own.ranks or not own.packaged:
         return own.ranks
-    starts = (0, rules.ranks.notable, rules.ranks.elder)
+    starts, act = (0, rules.ranks.notable, rules.ranks.elder), rules.ranks_act is True
     return tuple(
-        OwnRank(from_=start, name=Both(en=name), speaking_weight=weight, contest=contest)
-        if rules.ranks_act
-        else OwnRank(from_=start, name=Both(en=name))
+        OwnRank(from_=start, name=Both(en=name), speaking_weight=weight if act else 1, contest=act and contest)
         for start, (name, weight, contest) in zip(starts, _RANKS, strict=True)
     )
 
