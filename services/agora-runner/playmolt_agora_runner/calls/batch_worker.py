@@ -88,7 +88,7 @@ class BatchWorker:
         rhythm = self._rhythms.setdefault(batch.batch, _PollInterval(self._clock() + POLL_SECONDS))
         if self._clock() < rhythm.due:
             return
-        answers = await self._answers(batch, cancel=bool(state.ends))
+        answers = await self._answers(batch, cancel=state.ends)
         if answers is None and not self._is_late(state):
             rhythm.later(self._clock())
             return
@@ -153,7 +153,7 @@ class BatchWorker:
             if (batch := under_way.get(calls[0].alias)) is not None:  # the process ended before its calls were assigned
                 await self._calls.submitted(stream, name, batch.batch)
             else:
-                await self._send(leased, name, calls, asks=calls[0].asker in asking, ends=bool(state.ends))
+                await self._send(leased, name, calls, asks=calls[0].asker in asking, ends=state.ends)
 
     async def _send(
         self, leased: LeasedEffect[None, State], name: str, calls: list[WaitingCall], *, asks: bool, ends: bool

@@ -109,9 +109,8 @@ class ExperimentApi(GameApi[State]):
     def answer(self, state: State, request: ApiRequest) -> ApiReply | Refused:
         if request.route in _SHARING:
             return _shareable(state, request)
-        return self._of_the_operator(state, request) if request.operator else _OPERATOR_ONLY
-
-    def _of_the_operator(self, state: State, request: ApiRequest) -> ApiReply | Refused:
+        if not request.operator:
+            return _OPERATOR_ONLY
         if not state.version:
             return NO_EXPERIMENT
         if request.route == routes.FORK.name:
@@ -145,7 +144,6 @@ def _shareable(state: State, request: ApiRequest) -> ApiReply | Refused:
 
 def _forked(state: State, request: ApiRequest) -> ApiReply:
     """Describe the newest fork of a run: the one that this call made."""
-    fork = next(run for run in reversed(state.runs) if run.parent and run.parent.run == request.params["run"])
-    if fork.parent is None:
-        raise LookupError(f"{fork.run} is not a fork")
-    return ApiReply(routes.ScheduledFork(run=fork.run, experiment=state.game_id, parent=fork.parent), 201)
+    forks = ((run.run, run.parent) for run in reversed(state.runs) if run.parent)
+    fork, parent = next((fork, parent) for fork, parent in forks if parent.run == request.params["run"])
+    return ApiReply(routes.ScheduledFork(run=fork, experiment=state.game_id, parent=parent), 201)

@@ -6,7 +6,6 @@ from datetime import datetime
 from typing import Final
 
 import msgspec
-from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 from playmolt_core.game.decider import Refused
 from playmolt_core.game.game import Changes, Fold
@@ -127,15 +126,15 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     """Those under way."""
     coded_since: bool = False
     """Whether thoughts were coded since the experiment finished."""
-    ends: bool | UnsetType = UNSET
+    ends: bool = False
     """Whether it is aborted as soon as no call is in a batch."""
-    unread: Spent | UnsetType = UNSET
+    unread: Spent = Spent()
     """What answers of batches cost that no run takes."""
 
     @property
     def ended(self) -> bool:
         """Whether the operator ended it for good."""
-        return self.status == "aborted" or bool(self.ends)
+        return self.status == "aborted" or self.ends
 
     @property
     def over(self) -> bool:
@@ -156,7 +155,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def spent(self) -> Spent:
-        return summed((*(run.spent for run in self.runs), *((self.unread,) if self.unread else ())))
+        return summed((*(run.spent for run in self.runs), self.unread))
 
     @property
     def finished(self) -> int:
@@ -301,7 +300,7 @@ def _batch_submitted(state: State, event: BatchSubmitted, _: datetime) -> Change
 
 def _batch_ended(state: State, event: BatchEnded, _: datetime) -> Changes:
     changes: Changes = {"batches": tuple(each for each in state.batches if each.batch != event.batch)}
-    return changes | {"unread": summed((state.unread or Spent(), event.spent))} if event.spent else changes
+    return changes | {"unread": summed((state.unread, event.spent))} if event.spent else changes
 
 
 def _finished(_: State, __: ExperimentFinished, ___: datetime) -> Changes:

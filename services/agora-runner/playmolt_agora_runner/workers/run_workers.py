@@ -14,7 +14,6 @@ from playmolt_core.log.port import Archived, GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument.laboratory import IntervalsRequest
-from playmolt_schemas.limits import PAGE_MAX
 
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import effects, looks
@@ -142,6 +141,7 @@ class PcsLook:
             return Refused(Code.UNAVAILABLE, "PCS could not be computed; the runner's log says why. Look again.")
 
 
+_ALL: Final = 1_000_000
 WATCH_SECONDS: Final = 1.0
 _WATCHES: Final = 5
 """Then the lease is released: runs that are to be opened need the capacity as well."""
@@ -159,22 +159,13 @@ class RunWatcher:
             state = (await leased.present()).state
             if leased.stopping or state.status != "running" or not state.open:
                 return
-            running = await self._running()
+            # Every running run: reading their streams would repeatedly fold what other replicas play.
+            listed = await self._log.games("agora", phase=None, before=None, limit=_ALL, running=True)
+            running = {game.stream for game in listed}
             for run in state.open:
                 if run.run not in running:
                     await self._look_at(leased, run.run)
             await asyncio.sleep(WATCH_SECONDS)
-
-    async def _running(self) -> set[str]:
-        """Every running run; reading their streams would repeatedly fold what other replicas play."""
-        found: set[str] = set()
-        before: tuple[datetime, str] | None = None
-        while True:
-            page = await self._log.games("agora", phase=None, before=before, limit=PAGE_MAX, running=True)
-            found |= {game.stream for game in page}
-            if len(page) < PAGE_MAX:
-                return found
-            before = (page[-1].created_at, page[-1].stream)
 
     async def _look_at(self, leased: LeasedEffect[None, State], run: str) -> None:
         try:
