@@ -8,8 +8,7 @@ import asyncio
 import tarfile
 from collections.abc import Mapping, Sequence
 from io import BytesIO
-from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import httpx2
 import msgspec
@@ -65,10 +64,10 @@ class Laboratory:
     async def thoughts(self, request: ThoughtsRequest) -> Sequence[Thought]:
         return await self._asked("thoughts", request, list[Thought])
 
-    async def study(self, experiment: str, folder: Path) -> None:
-        """Write the files of a study into a folder."""
+    async def study(self, experiment: str) -> dict[str, bytes]:
+        """The files of a study by their name."""
         packed = await self._answer("study", msgspec.json.encode(StudyRequest(experiment=experiment)))
-        await asyncio.to_thread(_unpack, packed, folder)
+        return await asyncio.to_thread(_unpacked, packed)
 
     def power(self, design: Design) -> Power:
         """Size and power of a design. Blocks: for a process of its own."""
@@ -112,9 +111,7 @@ class Laboratory:
             return response.status_code, response.content
 
 
-def _unpack(packed: bytes, folder: Path) -> None:
-    """Take the files of a study out of their archive, and nothing else."""
+def _unpacked(packed: bytes) -> dict[str, bytes]:
     with tarfile.open(fileobj=BytesIO(packed)) as archive:
-        for name in STUDY_FILES:
-            found: Any = archive.extractfile(name)
-            (folder / name).write_bytes(found.read())
+        found = {name: archive.extractfile(name) for name in STUDY_FILES}
+        return {name: file.read() for name, file in found.items() if file is not None}

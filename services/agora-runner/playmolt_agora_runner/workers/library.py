@@ -1,9 +1,7 @@
-"""Reports and bundles on demand: made by the laboratory, stored on disk, served in parts."""
+"""Reports and bundles on demand: made by the laboratory, kept in memory, served in parts."""
 
 import asyncio
-import tempfile
-from collections import OrderedDict
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Final
 
 from playmolt_core.game.api import ApiReply, ApiRequest
@@ -20,7 +18,8 @@ from playmolt_agora_runner.workers.shared_report import shared_page
 _log = log("library")
 _SHOWN_SECONDS: Final = 4.0
 """How long a visitor's page waits for a report."""
-_KEPT: Final = 8
+_KEPT: Final = 2
+"""Finished studies; that of many turns has a hundred megabytes."""
 _FILES: Final = {
     routes.REPORT.name: (REPORT, "text/html; charset=utf-8"),
     routes.BUNDLE.name: (BUNDLE, "application/zip"),
@@ -32,8 +31,7 @@ class Library:
 
     def __init__(self, laboratory: Laboratory) -> None:
         self._laboratory = laboratory
-        self._room = tempfile.TemporaryDirectory(prefix="playmolt-agora-")
-        self._made: OrderedDict[tuple[str, int], asyncio.Task[Path | None]] = OrderedDict()
+        self._made: dict[tuple[str, int], asyncio.Task[Mapping[str, bytes] | None]] = {}
         self._one = asyncio.Lock()
 
     async def __call__(self, state: State, request: ApiRequest) -> ApiReply | Refused:
@@ -58,27 +56,24 @@ class Library:
             return Refused(Code.NOT_FINISHED, "No run has been opened yet, so there is nothing to report.")
         key = (state.game_id, state.version)
         if key not in self._made:
-            self._made[key] = asyncio.create_task(self._make(*key))
-            while len(self._made) > _KEPT:
-                self._made.popitem(last=False)
+            self._made[key] = asyncio.create_task(self._make(state.game_id))
+            for old in [each for each, making in self._made.items() if making.done()][:-_KEPT]:
+                del self._made[old]
         making = self._made[key]
         await asyncio.wait({making}, timeout=seconds)
         if not making.done():
             return None
-        folder = making.result()
-        if folder is None:
+        study = making.result()
+        if study is None:
             self._made.pop(key, None)
             return Refused(Code.UNAVAILABLE, "The study could not be created; see the runner's log. Retry.")
-        return await asyncio.to_thread(lambda: [(folder / name).read_bytes() for name in names])
+        return [study[name] for name in names]
 
-    async def _make(self, experiment: str, version: int) -> Path | None:
+    async def _make(self, experiment: str) -> Mapping[str, bytes] | None:
         """Have a study made, one at a time: it uses a processor for a minute."""
-        folder = Path(self._room.name) / f"{experiment}-{version}"
         async with self._one:
-            await asyncio.to_thread(folder.mkdir, parents=True, exist_ok=True)
             try:
-                await self._laboratory.study(experiment, folder)
+                return await self._laboratory.study(experiment)
             except LaboratoryFailed as error:
                 _log.error("study_failed", experiment=experiment, said=str(error))
                 return None
-            return folder

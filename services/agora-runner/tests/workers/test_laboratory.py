@@ -6,7 +6,6 @@ import tarfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from io import BytesIO
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -85,7 +84,7 @@ async def test_every_wait_for_a_laboratory_that_is_away_ends() -> None:
             await laboratory.pcs(ARMS)
 
 
-async def test_a_study_is_taken_out_of_its_archive(tmp_path: Path) -> None:
+async def test_a_study_is_taken_out_of_its_archive() -> None:
     packed = BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         for name in STUDY_FILES:
@@ -93,9 +92,8 @@ async def test_a_study_is_taken_out_of_its_archive(tmp_path: Path) -> None:
             entry.size = len(name)
             archive.addfile(entry, BytesIO(name.encode()))
     async with answering(http(200, packed.getvalue())) as (url, _):
-        await Laboratory(url, KEY).study("experiment-1", tmp_path)
-    found = await asyncio.to_thread(lambda: {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()})
-    assert found == {name: name for name in STUDY_FILES}
+        found = await Laboratory(url, KEY).study("experiment-1")
+    assert found == {name: name.encode() for name in STUDY_FILES}
 
 
 async def test_a_look_without_a_laboratory_is_refused_and_may_be_repeated() -> None:

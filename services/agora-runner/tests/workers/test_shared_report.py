@@ -1,16 +1,22 @@
 """An experiment shown to strangers: what was fixed, and the report as far as it is."""
 
-from typing import Any
+import asyncio
+from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from playmolt_agora_runner.experiment.api import ExperimentApi
 from playmolt_agora_runner.experiment.rules import Experiment
 from playmolt_agora_runner.experiment.state import State
+from playmolt_agora_runner.workers.library import Library
 from playmolt_agora_runner.workers.shared_report import shared_page
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.codes import Code
+from playmolt_schemas.instrument.laboratory import REPORT as REPORT_FILE
+from playmolt_schemas.instrument.laboratory import SHARES as SHARES_FILE
+from playmolt_schemas.routes import agora as routes
 from playmolt_schemas.routes import sharing
 
 from core.tests.scenario import Scenario
@@ -92,3 +98,30 @@ def test_a_share_takes_no_fields(state: State) -> None:
     refused = asked(state, sharing.ASK, operator=True, body={"sections": []})
     assert isinstance(refused, Refused)
     assert refused.code is Code.INVALID_REQUEST
+
+
+class Laboratory:
+    """Makes studies once it may, and counts them."""
+
+    def __init__(self) -> None:
+        self.made, self.begun = 0, asyncio.Event()
+
+    async def study(self, _: str) -> dict[str, bytes]:
+        await self.begun.wait()
+        self.made += 1
+        return {REPORT_FILE: REPORT.encode(), SHARES_FILE: SHARES.encode()}
+
+
+async def test_each_of_many_studies_that_are_asked_for_at_once_is_made_once(state: State) -> None:
+    run, *others = state.runs
+    begun = replace(state, runs=(replace(run, status="open"), *others))
+    states = [replace(begun, version=version) for version in range(1, 10)]
+    laboratory = Laboratory()
+    library = Library(cast("Any", laboratory))
+    request = ApiRequest(route=routes.REPORT.name, stream=ID)
+    asked = [await library(each, request) for each in states]
+    laboratory.begun.set()
+    shown = [await library.shared(each, request) for each in states]
+    assert [(isinstance(each, ApiReply) and each.status) for each in asked] == [202] * 9
+    assert all(isinstance(each, ApiReply) and each.body.ready for each in shown)  # type: ignore[union-attr]
+    assert laboratory.made == 9
