@@ -3,7 +3,7 @@
 # Guess: the model can write each value of an `enum` of texts as JSON writes it, and nothing else, as `minLength` or `pattern` are
 #        kept to.
 # Seen:  a value with quotation marks is cut at the first: of ['say "no"', 'wait'] the model can only write "say " and "wait".
-#        A value with a line break or a tab can only be written with the raw character, which is no JSON. `const` is the same. A
+#        A value with a line break or a tab can only be written with the raw character, which is not JSON. `const` is the same. A
 #        backslash is right.
 #        Beside it, without a word: `minimum`, `maximum`, `multipleOf`, `uniqueItems` and `minProperties` do not count.
 # Why it matters: answers that quote a witness, or options of two lines, come back as texts that no option equals or that

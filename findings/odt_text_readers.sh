@@ -6,7 +6,7 @@
 #        odfpy's `extractText` begins with the deleted paragraph, the clerk's name and the date, and runs footnotes and comments
 #        of the judge into the sentence.
 #        odfdo's `get_formatted_text` loses cross-references ("See paragraph 3" is "See"), numbered paragraphs and the words under
-#        ruby; a gap of several spaces is no gap ("2025  No" is "2025No"). Its `paragraphs` begin with the deleted one.
+#        ruby; several spaces become none ("2025  No" is "2025No"). Its `paragraphs` begin with the deleted one.
 #        pandoc and kreuzberg lose numbered paragraphs and ruby, kreuzberg gaps as well.
 # Why it matters: an analysis of a filing reads the sentence that a party took back, or does not read the numbered claim at all.
 #        Read content.xml without `tracked-changes`, and compare the count of its `text:p` with what came out.
