@@ -34,13 +34,12 @@ from playmolt_schemas.stored.agora.turn import Effect, TurnRecord
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.text import WITHHELD
 
-from playmolt_agora_runner.world import ledger, named_rules, visibility, world
+from playmolt_agora_runner.world import ledger, market, named_rules, visibility, world
 from playmolt_agora_runner.world.state import (
     ACTS,
     JUDGED_TURNS,
     Agent,
     Billboard,
-    Consequence,
     Contestable,
     Pause,
     RunState,
@@ -154,7 +153,7 @@ def _acted(state: RunState, event: AgentActed, at: datetime) -> Changes:
         changes["trades"] = state.trades | {record.agent: state.trades.get(record.agent, 0) + 1}
     if "ties" in row.rules:
         _counted(agents, record.agent, str(record.target))
-    return changes | {"owed": _owed(event, row)} | _contestable(state, event, row)
+    return changes | {"owed": _owed(state, event, row)} | _contestable(state, event, row)
 
 
 def _failed(state: RunState, event: TurnFailed, at: datetime) -> Changes:
@@ -216,16 +215,17 @@ def _held(state: RunState, effect: Effect) -> dict[str, int]:
     return state.resources | {name: state.resources[name] + step for name, step in effect.resources.items()}
 
 
-def _owed(event: AgentActed, row: Row) -> Consequence | None:
-    """The consequence is part of the state, so that a fork may branch off between an act and its consequence."""
+def _owed(state: RunState, event: AgentActed, row: Row) -> WhisperLeaked | BillboardPosted | TaxChanged | None:
     record = event.record
     if event.heard_by and "leak" in row.rules:
-        return Consequence(kind="leak", agent=record.agent, target=str(record.target), heard_by=event.heard_by)
+        return copied(WhisperLeaked, record, place=record.place_after, heard_by=event.heard_by)
     if "billboard" in row.rules:
         text = named_rules.text_of(_shown_target(record), record.content, row)
-        return Consequence(kind="billboard", agent=record.agent, content=text or "")
+        until = state.turn + state.rules.billboard_epochs - 1
+        return copied(BillboardPosted, record, content=text or "", until=until)
     if "set_tax" in row.rules and event.value is not None:
-        return Consequence(kind="tax", agent=record.agent, value=event.value)
+        tax = market.effective_tax(state, event.value)
+        return copied(TaxChanged, record, before=state.tax_rate, rate=event.value, effective_tax=tax)
     return None
 
 

@@ -9,20 +9,17 @@ from playmolt_schemas.stored.agora.own_world import OwnEvent
 from playmolt_schemas.stored.agora.run import (
     ActContested,
     AgentDied,
-    BillboardPosted,
     CrisisStarted,
     EpochStarted,
     RankChanged,
     ResourceSettled,
-    TaxChanged,
-    WhisperLeaked,
 )
 from playmolt_schemas.stored.agora.turn import Effect
 from playmolt_schemas.stored.agora.world import SeedEvent
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.world import chance, ledger, market, world
-from playmolt_agora_runner.world.state import Consequence, Contestable, RunState, dying
+from playmolt_agora_runner.world.state import Contestable, RunState, dying
 
 CONTESTS: Final = 2
 """So many agents undo an act."""
@@ -33,7 +30,7 @@ def next_event(state: RunState) -> Event | None:
     if state.over:
         return None
     if state.owed is not None:
-        return _consequence(state, state.owed)
+        return state.owed
     if (act := state.contestable) and len(act.by) >= CONTESTS:
         return _undone(state, act)
     return _ranked(state) or _of_stage(state)
@@ -104,22 +101,6 @@ def _gini(state: RunState) -> dict[str, str]:
     if rules.energy.ledger == "shadow":
         kinds["shadow"] = [agent.shadow for agent in living]
     return {kind: ledger.decimal(exact_gini(values)) for kind, values in kinds.items()}
-
-
-def _consequence(state: RunState, owed: Consequence) -> WhisperLeaked | BillboardPosted | TaxChanged:
-    if owed.kind == "leak":
-        place = state.agents[owed.agent].place
-        return WhisperLeaked(turn=state.turn, agent=owed.agent, target=owed.target, place=place, heard_by=owed.heard_by)
-    if owed.kind == "billboard":
-        until = state.turn + state.rules.billboard_epochs - 1
-        return BillboardPosted(turn=state.turn, agent=owed.agent, content=owed.content, until=until)
-    return TaxChanged(
-        turn=state.turn,
-        agent=owed.agent,
-        before=state.tax_rate,
-        rate=owed.value,
-        effective_tax=market.effective_tax(state, owed.value),
-    )
 
 
 def _undone(state: RunState, act: Contestable) -> ActContested:

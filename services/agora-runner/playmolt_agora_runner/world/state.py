@@ -10,7 +10,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 from playmolt_schemas.agora.feed import ActView, RunPhase
-from playmolt_schemas.stored.agora.run import Outcome, PauseCode
+from playmolt_schemas.stored.agora.run import BillboardPosted, Outcome, PauseCode, TaxChanged, WhisperLeaked
 from playmolt_schemas.stored.agora.turn import Interview, RunSpec, Seat
 from playmolt_schemas.stored.agora.world import Rules
 
@@ -70,17 +70,6 @@ class Agent(msgspec.Struct, frozen=True, kw_only=True):
     history: tuple[Observation, ...] = ()
 
 
-class Consequence(msgspec.Struct, frozen=True, kw_only=True):
-    """The pending consequence of an act that succeeded."""
-
-    kind: Literal["leak", "billboard", "tax"]
-    agent: str
-    target: str = ""
-    content: str = ""
-    value: int = 0
-    heard_by: tuple[str, ...] = ()
-
-
 class Billboard(msgspec.Struct, frozen=True, kw_only=True):
     """The text on the plaza, shown up to and in turn `until`."""
 
@@ -137,7 +126,8 @@ class RunState(msgspec.Struct, frozen=True, kw_only=True):
     billboard: Billboard | None = None
     crisis: str | None = None
     gini: str | None = None
-    owed: Consequence | None = None
+    owed: WhisperLeaked | BillboardPosted | TaxChanged | None = None
+    """The consequence of the newest act, before it happened: a fork may branch off between the two."""
     acts: tuple[ActView, ...] = ()
     due: datetime | None = None
     """When the present effect arose."""
