@@ -57,7 +57,7 @@ ANY_CEILINGS: Final = {
     "playmolt": 45,
     "playmolt_cli": 141,
     "playmolt_agora": 74,
-    "playmolt_agora_runner": 56,
+    "playmolt_agora_runner": 50,
     "playmolt_devchain": 12,
     "playmolt_gateway": 112,
     "playmolt_legal": 109,

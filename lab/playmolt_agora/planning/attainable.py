@@ -12,8 +12,6 @@ from playmolt_agora.measures.inference import attainable_p
 _DEFAULT_ALPHA: Final = "0.05"
 _SLOPE_WINDOWS: Final = 3
 """H1b needs a slope over windows 2 … W, hence two of them."""
-
-
 Reach = tuple[str, attainable_p.Attainable | None, str]
 """The units of a test, what it can reach with them, and why the design gives no p."""
 

@@ -5,17 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 import msgspec
+from markupsafe import Markup
 from msgspec import UNSET
 from playmolt_schemas.instrument.definitions import rank_of
+from playmolt_schemas.instrument.measure_file import MeasureDeclaration
 from playmolt_schemas.stored.agora.experiment import PinnedTest
 from playmolt_schemas.stored.agora.turn import VALID_CODES, Interview, InterviewScale
 from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora.measures import descriptive
+from playmolt_agora.measures.data.frame import SEAT
 from playmolt_agora.measures.data.results import Row, grouped, mean
 from playmolt_agora.measures.data.tables import TABLES, keys_of
 from playmolt_agora.own_measures.running import MeasureResult
-from playmolt_agora.report.markup import cell, shown_p
+from playmolt_agora.report.markup import cell, cleaned, shown_p
 from playmolt_agora.report.plots.tables import STRONG
 from playmolt_agora.report.study import OwnContent, StudyData
 
@@ -25,6 +28,7 @@ PARTS: Final = {"H1": ("H1a", "H1b"), "H2": ("H2a", "H2b")}
 """The parts that a hypothesis is the conjunction of; registered with it."""
 _COMPANIONS: Final = [name for name in TABLES["pcs"] if name not in keys_of("pcs") and not name.startswith("contrib_")]
 _ROWS: Final = 200
+_PRIVATE: Final = Markup("<span data-private>{}</span>")
 
 
 def silent_arms(study: StudyData) -> Lines:
@@ -170,14 +174,15 @@ def worlds(own: OwnContent) -> Iterator[tuple[str, Lines]]:
             yield name, [line for line in flat if line[1] not in ("", {}, [], None)]
 
 
-def own_table(result: MeasureResult) -> tuple[str, list[str], Lines]:
-    """The first rows of a measure's table under the labels of its columns."""
-    declared = result.declared
-    if declared is None:
-        raise ValueError(f"measure {result.name} has no declaration")
+def own_table(declared: MeasureDeclaration, result: MeasureResult) -> tuple[str, list[str], Lines]:
+    """The first rows of a measure's table under the labels of its columns; a text of its own may quote an agent."""
     more = f" (the first {_ROWS} of {result.rows})" if (result.rows or 0) > _ROWS else ""
     heads = [declared.labels[name]["en"] if name in declared.labels else name for name in declared.columns]
-    return f"{declared.table}{more}", heads, [tuple(row.values()) for row in result.table.slice(0, _ROWS).to_pylist()]
+    own = {name for name, kind in declared.columns.items() if kind == "str"}.difference(declared.keys, SEAT)
+    rows = result.table.slice(0, _ROWS).to_pylist()
+    for row in rows:
+        row |= {name: _PRIVATE.format(cleaned(row[name])) for name in own if row[name]}
+    return f"{declared.table}{more}", heads, [tuple(row.values()) for row in rows]
 
 
 def _flat(value: object, head: str = "") -> Iterator[tuple[str, object]]:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _DPI: Final = 300
 Labels = Mapping[str, tuple[str, str]]
-
 _INSTALL: Final = "pandas is not installed: pip install 'playmolt-lab[pandas]'"
 
 

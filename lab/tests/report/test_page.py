@@ -5,12 +5,17 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 
 import msgspec
+import pyarrow as arrow
 import pytest
+from playmolt_agora.own_measures.running import MeasureResult
 from playmolt_agora.report import page
 from playmolt_agora.report.page import forks
 from playmolt_agora.report.plots.gallery import gallery
-from playmolt_agora.report.study import StudyData
+from playmolt_agora.report.study import OwnContent, StudyData
 from playmolt_agora.report.vega import size
+from playmolt_schemas.instrument import measure_file
+from playmolt_schemas.instrument.measure_file import MeasureDeclaration
+from playmolt_schemas.stored.agora.plan import Folder
 
 VOID = {"meta", "br", "hr", "img", "link", "input"}
 
@@ -388,3 +393,24 @@ def test_words_in_a_fork_are_marked_for_a_page_for_strangers(
     assert "content=<span data-private>another secret</span>" in found
     assert "<span data-private>a secret</span></td>" in found
     assert found.count("secret") == 3
+
+
+def test_texts_of_custom_measures_are_marked_for_a_page_for_strangers(changed: Callable[..., StudyData]) -> None:
+    declared = measure_file.read(
+        "loud",
+        'KEYS = ("agent",)\nCOLUMNS = {"agent": "str", "model": "str", "said": "str", "times": "int"}\n'
+        'LABELS = {"model": {"ko": "모델", "en": "Model"}, "said": {"ko": "말", "en": "Words"},'
+        '          "times": {"ko": "번", "en": "Times"}}\n'
+        "def measure(turns):\n    return turns\n",
+    )
+    assert isinstance(declared, MeasureDeclaration), declared
+    rows = [{"agent": "agent_01", "model": "scripted", "said": "a <secret>", "times": 2}]
+    made = MeasureResult(name="loud", table=arrow.Table.from_pylist(rows), declared=declared)
+    failed = MeasureResult(name="broken", code="measure_failed", detail="KeyError: 'a secret'")
+    own = OwnContent(folder=Folder(hash="", files=()), measures=(made, failed))
+    found = page.render(changed(own=own))
+    assert "<td>agent_01</td>" in found.replace(' class="s"', "")
+    assert found.count("secret") == found.count("<span data-private>a &lt;secret&gt;</span>") + found.count(
+        "measure_failed: <span data-private>KeyError: &#39;a secret&#39;</span>"
+    )
+    assert found.count("secret") == 2
