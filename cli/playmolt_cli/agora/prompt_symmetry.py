@@ -258,7 +258,6 @@ def _scene(
         agent="agent_01",
         persona=persona,
         persona_condition="with_persona" if persona else "no_persona",
-        constraint_level=None,
         place=place,
         turn=7,
         turns=50,

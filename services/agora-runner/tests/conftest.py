@@ -13,7 +13,6 @@ def scene_of(phase: str = "phase1", language: str = "ko", **changes: Any) -> Sce
         "agent": "merchant_01",
         "persona": "merchant",
         "persona_condition": "with_persona",
-        "constraint_level": None,
         "place": "market",
         "turn": 12,
         "turns": 50,

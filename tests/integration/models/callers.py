@@ -143,7 +143,7 @@ async def turn(world: World) -> None:
     )  # fmt: skip
     scene = Scene(
         phase="phase1", language="en", agent="merchant_01", persona="merchant", persona_condition="with_persona",
-        constraint_level=None, place="market", turn=12, turns=50, residents=12, residents_start=12, here=(),
+        place="market", turn=12, turns=50, residents=12, residents_start=12, here=(),
         agents=("merchant_01", "merchant_02"), energy=100, energy_max=200, influence=0, rank="commoner", gini="0.00",
         tax_rate=10, treasury=0, actions=ACTIONS,
     )  # fmt: skip

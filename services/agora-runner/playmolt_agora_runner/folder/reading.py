@@ -1,7 +1,7 @@
 """What a plan makes of its folder: rooms with nothing left open, measures, and every fault and warning."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -154,18 +154,21 @@ class _FolderReader:
         if name in personas.PACKAGED:
             self._taken(f"personas/{name}.toml")
             return None
-        languages = self._languages(lambda room: any(seat.persona == name for seat in room.seats))
+        languages = self._languages(room for room in self._rooms if any(seat.persona == name for seat in room.seats))
         return personas.read(self._source, name, languages)
 
-    def _languages(self, uses: Callable[[RoomPlan], bool]) -> tuple[Language, ...]:
-        """The languages of all rooms that use a file: in each of them it needs its text."""
-        return _spoken(self._plan, [room for room in self._rooms if uses(room)])
+    def _languages(self, rooms: Iterable[RoomPlan]) -> tuple[Language, ...]:
+        """The languages of rooms: a file that they use needs its text in each of them."""
+        return tuple(dict.fromkeys(language for room in rooms for language in room.languages or self._plan.languages))
 
     def _world(self, name: str) -> WorldFile | None:
         if packaged := world_file.PACKAGED.get(name):
             self._taken(f"worlds/{name}.toml")
             return WorldFile(packaged, worlds.preset(packaged), KeyLines("", {}))
-        before, languages = len(self._source.faults), self._languages(lambda room: room.world == name)
+        before, languages = (
+            len(self._source.faults),
+            self._languages(room for room in self._rooms if room.world == name),
+        )
         found = world_file.read(self._source, name, languages, self._homes(name))
         if found is not None and (own := found.rules.own):
             self.names += [*own.actions, *own.places]
@@ -184,7 +187,9 @@ class _FolderReader:
         return found.home if found else None
 
     def _events_of(self, name: str) -> EventFile:
-        return personas.read_events(self._source, name, self._languages(lambda room: name in room.events))
+        return personas.read_events(
+            self._source, name, self._languages(room for room in self._rooms if name in room.events)
+        )
 
     def _taken(self, path: str) -> None:
         if path in self._source.names():
@@ -204,7 +209,7 @@ class _FolderReader:
             base=world.base,
             turns=room.turns or rules.epochs,
             models=room.models or self._plan.models,
-            languages=_spoken(self._plan, [room]),
+            languages=self._languages([room]),
             seats=tuple(self._seats(room, rules.places)),
             rules=msgspec.to_builtins(rules) if own else UNSET,
             changes=changes,
@@ -253,7 +258,3 @@ class _FolderReader:
         if own := rules.own:
             paths |= {f"texts/{name}" for name in (*own.shell.values(), *own.template.values())}
         return {path: sha256(self._source.used[path]) for path in sorted(paths) if path in self._source.used}
-
-
-def _spoken(plan: Plan, rooms: Sequence[RoomPlan]) -> tuple[Language, ...]:
-    return tuple(dict.fromkeys(language for room in rooms for language in room.languages or plan.languages))

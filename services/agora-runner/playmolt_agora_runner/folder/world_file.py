@@ -139,7 +139,7 @@ def _rules(source: Source, base: PhaseName | None, files: Sequence[TomlFile]) ->
         if isinstance(file.values.get("ranks"), Mapping):
             keys.remove("ranks")  # the ranks of stage1.md
         for name in keys:
-            own[name] = _laid_over(own.get(name), file.values[name], depth=2 if name in _TABLES else 1)
+            own[name] = worlds.laid_over(own.get(name), file.values[name], depth=2 if name in _TABLES else 1)
         _set_rules(
             source, table, {name: each for name, each in file.values.items() if name not in keys}, file.at, known
         )
@@ -171,13 +171,6 @@ def _empty(cited: set[RuleName]) -> dict[str, Any]:
     table["rewards"] = dict.fromkeys(table["rewards"], 0)
     stage1 = worlds.table("stage1")
     return table | {name: stage1[name] for rule in cited for name in RULES[rule].sets}
-
-
-def _laid_over(held: object, value: object, depth: int) -> object:
-    """A table that is set in part keeps the rest of what it begins with, and so do those in it up to a depth."""
-    if not depth or not isinstance(held, Mapping) or not isinstance(value, Mapping):
-        return value
-    return {**held, **{name: _laid_over(held.get(name), each, depth - 1) for name, each in value.items()}}
 
 
 def _set_rules(

@@ -11,18 +11,15 @@ import msgspec
 from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
 from playmolt_agora_runner.folder.outline import outline
+from playmolt_agora_runner.folder.symmetry import DeclaredDifference
 from playmolt_agora_runner.turn import texts
 
 
-class PackagedDifference(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A declared difference: its place, its words in both languages, the notions it touches, and the reason."""
+class PackagedDifference(DeclaredDifference, frozen=True, kw_only=True):
+    """A difference that the software declares, and the notions that it touches."""
 
     code: str
-    text: str
-    ko: str
-    en: str
     notions: tuple[str, ...]
-    reason: str
 
 
 class Knowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -4,8 +4,10 @@ Each is drawn to its persona, its place and what is at stake to a different degr
 all now and then answer in another form than asked. They replace models when no key is configured; reports say so.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Final, Literal, TypeVar
 
 import msgspec
@@ -104,26 +106,17 @@ def in_form(
     return Said(text)
 
 
-def weighted(turn: ScriptedTurn, options: Sequence[T], weights: Sequence[int]) -> T:
-    """Draw an option by its weight."""
-    rest = turn.draw("action", sum(weights))
-    for option, weight in zip(options, weights, strict=True):
-        if rest < weight:
-            return option
-        rest -= weight
-    raise AssertionError("a draw below the sum falls into one of the weights")
+def weighted(turn: ScriptedTurn, name: str, options: Sequence[T], weights: Sequence[int]) -> T:
+    """Draw an option by its weight; `name` is that of the draw."""
+    return options[bisect_right(list(accumulate(weights)), turn.draw(name, sum(weights)))]
 
 
 def _slip(profile: Profile, turn: ScriptedTurn) -> _Slip | None:
     """Draw in which other form to answer; who is asked again mostly takes care."""
     if len(turn.request.messages) > _FIRST and turn.draw("careful", 5):
         return None
-    rest = turn.draw("slip", 1000)
-    for slip, share in profile.slips.items():
-        if rest < share:
-            return slip
-        rest -= share
-    return None
+    shares = profile.slips.values()
+    return weighted(turn, "slip", (*profile.slips, None), (*shares, 1000 - sum(shares)))
 
 
 def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
@@ -153,7 +146,7 @@ class _Player:
     def _choice(self) -> NamedAction:
         if self._persona == "architect" and self._scene.phase != "phase2" and self._draw("skill", 100) < _SKILL_PERCENT:
             return self._skill()
-        action = weighted(self._turn, ACTIONS, [self._weight(action) for action in ACTIONS])
+        action = weighted(self._turn, "action", ACTIONS, [self._weight(action) for action in ACTIONS])
         match action:
             case "speak":
                 return NamedAction(action, None, self._said())

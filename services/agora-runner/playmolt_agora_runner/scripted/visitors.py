@@ -34,7 +34,7 @@ def answer(alias: str, scene: Scene, turn: ScriptedTurn) -> Said:
     profile, words = residents.profile(alias), residents.phrases(scene.language)
     offers = [each for each in scene.own.offers if each.feasible] if scene.own else []
     offers = offers or [Offer(name="idle")]
-    offer = residents.weighted(turn, offers, [_weight(profile, each) for each in offers])
+    offer = residents.weighted(turn, "action", offers, [_weight(profile, each) for each in offers])
     thoughts = words[_THOUGHTS.get(offer.fn_class or "", "plain")]
     reply = {
         "thought": residents.drawn(turn, "thought", thoughts),

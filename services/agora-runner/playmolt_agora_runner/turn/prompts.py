@@ -96,14 +96,9 @@ def prompt_hash(system: str, user: str) -> str:
     return digest({"system": system, "user": user})
 
 
-def one_line(value: object) -> str:
-    """Make a value fit for a line: what separates lines or turns text around is a space, marks of sections are wide."""
-    return _one_line(str(value))
-
-
-@lru_cache(maxsize=4096)
-def _one_line(text: str) -> str:
-    """An utterance appears in the prompts of all its listeners for several turns."""
+@lru_cache(maxsize=4096)  # an utterance appears in the prompts of all its listeners for several turns
+def one_line(text: str) -> str:
+    """Make a text fit for a line: what separates lines or turns text around is a space, marks of sections are wide."""
     text = " ".join(_SEPARATORS.sub(" ", text).split())
     return _MARKS.sub(lambda mark: mark[0].translate(_WIDE_MARKS), text)
 
@@ -254,7 +249,7 @@ class _Writer:
         return fill(self._own["crises"]["alert"], {"crisis": self._crisis_name(crisis), **self._rules["crisis"]})
 
     def _crisis_name(self, crisis: object) -> str:
-        return self._own["crises"].get(str(crisis), one_line(crisis))
+        return self._own["crises"].get(str(crisis), one_line(str(crisis)))
 
     def recent_events(self) -> str:
         return "\n".join(self.lines(self._scene.events)) or self._own["lines"]["no_events"]
@@ -292,17 +287,17 @@ class _Writer:
     def _value(self, name: str, value: object) -> str:
         match name:
             case "rank":
-                return self._own["ranks"].get(str(value), one_line(value))
+                return self._own["ranks"].get(str(value), one_line(str(value)))
             case "crisis":
                 return self._crisis_name(value)
             case "content":
                 return self._quoted(value) or self._own["lines"]["no_content"]
         if isinstance(value, list | tuple):
             return ", ".join(map(one_line, value)) or self._own["lines"]["nobody"]
-        return one_line(value) if value is not None else self._own["lines"]["nobody"]
+        return one_line(str(value)) if value is not None else self._own["lines"]["nobody"]
 
     def _quoted(self, value: object) -> str:
-        text = one_line(value or "")
+        text = one_line(str(value or ""))
         return f'"{text}"' if text else ""
 
     def billboard_content(self) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 from playmolt_schemas.stored.agora.own_world import Amounts, Range
-from playmolt_schemas.stored.agora.turn import ConstraintLevel, FnClass, Language, PersonaCondition, PhaseName
+from playmolt_schemas.stored.agora.turn import FnClass, Language, PersonaCondition, PhaseName
 
 from playmolt_agora_runner.world.state import Observation
 
@@ -59,7 +59,6 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     persona: str | None
     persona_condition: PersonaCondition
-    constraint_level: ConstraintLevel | None
     place: str
     turn: int
     turns: int

@@ -48,7 +48,6 @@ def scene(state: RunState, agent_id: str) -> Scene:
         agent=agent_id,
         persona=seat.persona,
         persona_condition=spec.persona_condition,
-        constraint_level=constraint_level(spec, seat),
         place=agent.place,
         turn=state.turn,
         turns=spec.turns,

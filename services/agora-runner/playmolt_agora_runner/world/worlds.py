@@ -87,14 +87,14 @@ def rows(phase: str) -> dict[str, dict[str, Any]]:
 def _file(phase: str) -> dict[str, Any]:
     own = tomllib.loads(_FILES.joinpath(f"{phase}.toml").read_text(encoding="utf-8"))
     base = own.pop("like", None)
-    return _merged(_file(base), own) if base else own
+    return laid_over(_file(base), own) if base else own
 
 
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    whole = dict(base)
-    for name, value in over.items():
-        whole[name] = _merged(whole[name], value) if isinstance(value, Mapping) else value
-    return whole
+def laid_over(held: Any, value: Any, depth: int = -1) -> Any:
+    """A table that is set in part keeps the rest of what it begins with, and so do those in it, or up to a depth."""
+    if not depth or not isinstance(held, Mapping) or not isinstance(value, Mapping):
+        return value
+    return {**held, **{name: laid_over(held.get(name), each, depth - 1) for name, each in value.items()}}
 
 
 def flattened(overrides: Mapping[str, Any], head: str = "") -> Iterator[tuple[str, object]]:

@@ -192,7 +192,7 @@ class TestExpectedPrompts:
         }  # fmt: skip
         return Scene(
             phase=phase, language=language, agent="merchant_01", persona="merchant", persona_condition="with_persona",
-            constraint_level=None, place="plaza", turn=12, turns=50, residents=12, residents_start=12,
+            place="plaza", turn=12, turns=50, residents=12, residents_start=12,
             here=("citizen_01", "citizen_02"), agents=tuple(TABLE_1D), events=happenings,
             **({} if phase == "phase2" else energetic),
         )  # fmt: skip

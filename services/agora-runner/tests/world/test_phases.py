@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from playmolt_agora_runner.turn.scenes import constraint_level
 from playmolt_schemas.stored.agora.turn import Effect
 
 TRADE = ("trade", None, None)
@@ -121,13 +122,13 @@ def test_phase_2_has_no_architect_skills(runs: Any) -> None:
 
 
 def test_the_constraint_level_is_that_of_the_persona_in_phase_2_only(runs: Any) -> None:
-    levels = {
-        agent: runs("phase2", turns=1).scene(agent).constraint_level for agent in ("agent_01", "agent_03", "agent_05")
-    }
-    assert levels == {"agent_01": "high", "agent_03": "mid", "agent_05": "low"}
-    without = runs("phase2", turns=1, persona_condition="no_persona")
-    assert without.scene("agent_01").constraint_level == "none"
-    assert runs("phase1", turns=1).scene("archivist_01").constraint_level is None
+    def level(run: Any, agent: str) -> str | None:
+        return constraint_level(run.state.run, run.state.seat(agent))
+
+    shown = runs("phase2", turns=1)
+    assert [level(shown, agent) for agent in ("agent_01", "agent_03", "agent_05")] == ["high", "mid", "low"]
+    assert level(runs("phase2", turns=1, persona_condition="no_persona"), "agent_01") == "none"
+    assert level(runs("phase1", turns=1), "archivist_01") is None
 
 
 def test_seed_events_are_told_to_all_at_their_turn_in_the_language_of_the_run(runs: Any) -> None:
