@@ -14,7 +14,6 @@ from typing import Final
 
 import msgspec
 from playmolt_agora_runner.calls.requests import turn_request
-from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan import plan as plans
@@ -86,7 +85,7 @@ def requests(plan: Plan, folder: PlanFolder, alias: str, count: int) -> list[Mod
         state = rules.initial(spec.run)
         for event in decision.events:
             state = rules.evolve(state, event, datetime.now(UTC))
-        found = (dressed(scenes.scene(state, agent), folder.texts) for agent in agents)
+        found = (scenes.scene(state, agent, folder.texts) for agent in agents)
         return [turn_request(plan, alias, scene, prompts.render(scene)) for scene in islice(found, count)]
     return []
 

@@ -14,7 +14,6 @@ from playmolt_schemas.stored.agora.plan import LockedRoom, Plan
 from playmolt_schemas.stored.agora.run import AgentActed, TurnFailed
 from playmolt_schemas.stored.agora.turn import RunSpec, Tokens
 
-from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import matrix
 from playmolt_agora_runner.plan.design import TrialOf
@@ -56,7 +55,7 @@ def _played(spec: RunSpec, texts: Mapping[str, str]) -> Iterator[dict[str, objec
 
 
 def _reply(state: RunState, texts: Mapping[str, str]) -> TurnReply:
-    scene = dressed(scenes.scene(state, str(state.next_agent)), texts)
+    scene = scenes.scene(state, str(state.next_agent), texts)
     prompt = prompts.render(scene)
     turn = ScriptedTurn(ModelRequest(alias=_ALIAS, messages=prompt.messages, schema_name="turn"), state.run.seed)
     said = visitors.character(_ALIAS, scene)(turn).text

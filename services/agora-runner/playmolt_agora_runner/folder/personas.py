@@ -11,7 +11,6 @@ from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, Person
 
 from playmolt_agora_runner.folder import toml_file
 from playmolt_agora_runner.folder.source import TITLE_CHARS, KeyLines, Source
-from playmolt_agora_runner.turn.scene import Scene
 
 PACKAGED: Final[tuple[str, ...]] = get_args(Persona)
 Text = Annotated[str, Meta(max_length=4000)]
@@ -48,20 +47,6 @@ def read(source: Source, name: str, languages: Sequence[Language]) -> OwnPersona
     if len(languages) > 1 and persona.ko.strip() and persona.en.strip():
         source.pairs.append(found.at.pair("ko", persona.ko, persona.en))
     return persona
-
-
-def dressed(scene: Scene, texts: Mapping[str, str]) -> Scene:
-    """A scene with the texts of its folder, path → text."""
-    path = f"personas/{scene.persona}.toml"
-    if path in texts:
-        # Read without a fault when it was locked.
-        persona = msgspec.toml.decode(texts[path], type=OwnPersona)
-        scene = msgspec.structs.replace(scene, persona_text=persona.in_language(scene.language))
-    own = scene.own
-    if own is None:
-        return scene
-    read_events = {part: texts[path] for part, path in own.files.items() if path in texts}
-    return msgspec.structs.replace(scene, own=msgspec.structs.replace(own, texts=read_events))
 
 
 EVENTS_MOST: Final = 200

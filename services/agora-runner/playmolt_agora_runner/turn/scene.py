@@ -32,8 +32,7 @@ class Offer(msgspec.Struct, frozen=True, kw_only=True):
 class OwnScene(msgspec.Struct, frozen=True, kw_only=True):
     """One agent's turn in such a world.
 
-    `labels` are those of all its actions, `titles` those of its places. `files` names the shell and the template of the
-    plan's folder; `texts` are these files, once they are read.
+    `labels` are those of all its actions, `titles` those of its places, `texts` its shell and template.
     """
 
     place_title: str
@@ -42,7 +41,6 @@ class OwnScene(msgspec.Struct, frozen=True, kw_only=True):
     offers: tuple[Offer, ...] = ()
     labels: Mapping[str, str] = {}
     titles: Mapping[str, str] = {}
-    files: Mapping[str, str] = {}
     texts: Mapping[str, str] = {}
 
 

@@ -1,5 +1,6 @@
 """An agent's scene at its turn: the part of the state that it may know (agora.md, Worlds; stage1.md, context)."""
 
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Final
 
@@ -32,14 +33,15 @@ MEDIUM: Final = Context("medium", events=5, history=5, importance=4)
 MINIMAL: Final = Context("minimal", events=2, history=0)
 
 
-def scene(state: RunState, agent_id: str) -> Scene:
-    """An agent's scene now; LookupError for an agent that is not in the run."""
+def scene(state: RunState, agent_id: str, texts: Mapping[str, str] = {}) -> Scene:
+    """An agent's scene now; LookupError for an agent that is not in the run. `texts` are those of the plan's folder,
+    path → text, for prompts."""
     spec, rules, seat = state.run, state.rules, state.seat(agent_id)
     agent = state.agents[agent_id]
     context = _context(state, agent)
     shown = rules.own.shown if rules.own else context.events
     events = _weighed(agent.recent, shown)
-    own = _own_scene(state, agent_id)
+    own = _own_scene(state, agent_id, texts)
     offered = (offer.name for offer in own.offers) if own else ()
     energy, treasury = rules.energy.ledger != "none", world.of(state).treasury
     return Scene(
@@ -47,6 +49,7 @@ def scene(state: RunState, agent_id: str) -> Scene:
         language=spec.language,
         agent=agent_id,
         persona=seat.persona,
+        persona_text=_persona_text(seat, spec.language, texts),
         persona_condition=spec.persona_condition,
         place=agent.place,
         turn=state.turn,
@@ -115,7 +118,13 @@ def _history(
     return tuple(older[place] for place in sorted(ranked[: context.history]))
 
 
-def _own_scene(state: RunState, agent: str) -> OwnScene | None:
+def _persona_text(seat: Seat, language: Language, texts: Mapping[str, str]) -> str | None:
+    """The text of a persona of the plan's folder, whose file had no fault when it was locked."""
+    found = texts.get(f"personas/{seat.persona}.toml")
+    return None if found is None else str(msgspec.toml.decode(found).get(language, "")).strip("\n")
+
+
+def _own_scene(state: RunState, agent: str, texts: Mapping[str, str]) -> OwnScene | None:
     """An agent's view of its world; None in a packaged one."""
     own = state.rules.own
     if not own:
@@ -134,10 +143,10 @@ def _own_scene(state: RunState, agent: str) -> OwnScene | None:
         offers=_offers(state, agent),
         labels={name: action.label.in_language(language) or name for name, action in own.actions.items()},
         titles={name: _title(own, name, language) for name in own.places},
-        files={
-            part: f"texts/{named[language]}"
+        texts={
+            part: texts[path]
             for part, named in (("shell", own.shell), ("template", own.template))
-            if language in named
+            if (path := f"texts/{named.get(language)}") in texts
         },
     )
 

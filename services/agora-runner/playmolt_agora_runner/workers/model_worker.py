@@ -23,7 +23,6 @@ from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import preregistration
-from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.run import commands, effects
 from playmolt_agora_runner.run.commands import TurnReply
 from playmolt_agora_runner.run.effects import AgentTurn, RunReport
@@ -155,8 +154,7 @@ class ModelWorker:
         experiment = await self._recent.of(self._experiment)
         if experiment.halted is not None:
             return Halt(code=experiment.halted, detail=experiment.reason)
-        scene = (scenes.scene if turn.interview is None else scene_aside)(state, turn.agent)
-        scene = dressed(scene, self._texts)
+        scene = (scenes.scene if turn.interview is None else scene_aside)(state, turn.agent, self._texts)
         return await self._asking.ask(turn, scene, experiment.budget, lost, logged, state.pauses)
 
     async def _pause(self, effect: Effect, turn: AgentTurn, step: str, halt: Halt) -> None:
@@ -199,7 +197,7 @@ class ModelWorker:
         await self._leased.submit(commands.EndRun(effect_id=effect.id), effect=effect)
 
 
-def scene_aside(state: RunState, agent: str) -> Scene:
+def scene_aside(state: RunState, agent: str, texts: Mapping[str, str] = {}) -> Scene:
     """An agent's scene for a question asked aside: the next epoch as it begins, also after the last one.
 
     An agent that would die before it acts sees what it would see until then. LookupError for an unknown agent.
@@ -209,4 +207,4 @@ def scene_aside(state: RunState, agent: str) -> Scene:
     while event is not None and not (isinstance(event, AgentDied) and event.agent == agent):
         at = evolve(at, event, _NO_TIME)
         event = epoch.next_event(at) if at.stage in ("crisis", "morning") else None
-    return scenes.scene(at, agent)
+    return scenes.scene(at, agent, texts)

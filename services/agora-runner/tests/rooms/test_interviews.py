@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import costs, matrix
 from playmolt_agora_runner.run import commands, effects
@@ -49,7 +48,7 @@ def test_herders_are_asked_with_the_scene_of_their_pasture(plan: Plan, folder: P
         payload, name = (due.payload, due.id) if due else (None, "")
         following = None
         if isinstance(payload, AgentTurn) and payload.interview:
-            scene = dressed(scene_aside(state, payload.agent), folder.texts)
+            scene = scene_aside(state, payload.agent, folder.texts)
             question = interview.render(scene, TRUST).user
             above = question.partition("\n---\n")[0]
             assert prompts.render(scene).user.startswith(f"{above}\n---\n")
@@ -59,7 +58,7 @@ def test_herders_are_asked_with_the_scene_of_their_pasture(plan: Plan, folder: P
         elif isinstance(payload, AgentTurn):
             first = state.acted == 0 and state.turn == 1
             if first and payload.agent in ("STEWARD_01", "STEWARD_02"):
-                plain = prompts.render(dressed(scenes.scene(state, payload.agent), folder.texts)).user
+                plain = prompts.render(scenes.scene(state, payload.agent, folder.texts)).user
                 assert plain.partition("\n---\n")[0] in shown
             following = commands.TakeTurn(effect_id=name, reply=ACTED)
     answers = [event for event in events if isinstance(event, Interviewed)]

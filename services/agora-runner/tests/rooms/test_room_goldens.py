@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from playmolt_agora_runner.folder import reading as folder_reading
-from playmolt_agora_runner.folder.personas import dressed
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import Source
 from playmolt_agora_runner.plan import matrix, reading
@@ -161,7 +160,7 @@ def room(world: str, commons: PlanFolder, plan: Plan) -> tuple[Any, PlanFolder]:
 
 def chosen(draw: random.Random, scenario: Scenario[Any], texts: Any) -> tuple[Parsed, str]:
     state, agent = scenario.state, str(scenario.state.next_agent)
-    scene = dressed(scenes.scene(state, agent), texts)
+    scene = scenes.scene(state, agent, texts)
     prompt = prompts.render(scene)
     text = prompts.prompt_text(prompt.system, prompt.user)
     if draw.random() < 0.4:
