@@ -12,7 +12,7 @@ from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.folder import texts
 from playmolt_agora_runner.folder.source import FaultyParts, KeyLines
-from playmolt_agora_runner.world import ledger
+from playmolt_agora_runner.world import acts, ledger
 from playmolt_agora_runner.world.world import is_alley
 
 _RATE_MOST = 10
@@ -157,11 +157,11 @@ def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyParts) -> 
         if spoilt.any("energy", f"actions.{name}", *(f"resources.{taken}" for taken in action.take)):
             continue
         least = 0 if action.amount is None else action.amount.min
-        energy = _least(action.cost.energy, least) if rules.energy.ledger == "real" else 0
+        energy = acts.valued(action.cost.energy, least) if rules.energy.ledger == "real" else 0
         if short := _beyond(rules, own, action, least, energy):
             yield at.fault(f"actions.{name}", short, "world_unpayable")
         elif name != "idle" and energy <= rules.energy.start:
-            paid |= _least(action.cost.influence, least) <= own.influence
+            paid |= acts.valued(action.cost.influence, least) <= own.influence
     if not paid and not own.packaged and not spoilt.any("actions", "energy", "influence", "resources"):
         for name in own.actions:
             if name != "idle":
@@ -171,16 +171,12 @@ def _payable(rules: Rules, own: OwnWorld, at: KeyLines, spoilt: FaultyParts) -> 
 
 def _beyond(rules: Rules, own: OwnWorld, action: OwnAction, least: int, energy: int) -> str | None:
     for name, value in action.take.items():
-        wanted, held = _least(value, least), own.resources[name].max
+        wanted, held = acts.valued(value, least), own.resources[name].max
         if wanted > held:
             return f"takes {wanted} of {name}, which holds at most {held}"
     if energy > rules.energy.max:
         return f"costs {energy} energy, but an agent holds at most {rules.energy.max}"
     return None
-
-
-def _least(value: int | str, least: int) -> int:
-    return least if value == "amount" else int(value)
 
 
 def _reachable(own: OwnWorld, at: KeyLines, homes: frozenset[str], spoilt: FaultyParts) -> Iterator[PlanFault]:

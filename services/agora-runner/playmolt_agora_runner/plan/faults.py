@@ -72,15 +72,10 @@ def _of_room(plan: Plan, room: RoomPlan) -> int:
 
 
 def _set_faults(plan: Plan) -> Iterator[PlanFault]:
-    phase = plan.phases.phase2
-    if phase is None or not phase.sets:
-        return
-    spoken = phase.languages or plan.languages
-    for name in phase.sets:
-        if plans.SET_LANGUAGES[name] not in spoken:
-            yield PlanFault(
-                "phases.phase2.sets", f"{name} is in {plans.SET_LANGUAGES[name]}, which is not in `languages`"
-            )
+    spoken = plans.languages(plan, "phase2")
+    for name in plans.sets(plan):
+        if (language := plans.SET_LANGUAGES[name]) not in spoken:
+            yield PlanFault("phases.phase2.sets", f"{name} is in {language}, which is not in `languages`")
 
 
 def _hypothesis_faults(plan: Plan) -> Iterator[PlanFault]:

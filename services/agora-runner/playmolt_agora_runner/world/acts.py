@@ -144,19 +144,19 @@ def _full(attempt: ActAttempt, place: str) -> bool:
 def _unpaid(attempt: ActAttempt, row: Row, amount: int | None) -> Reason | None:
     """An equal amount suffices. A shadow cost is always affordable."""
     state, held = attempt.state, attempt.state.agents[attempt.agent]
-    cost, influence = _valued(row.cost, amount)
+    cost, influence = _both(row.cost, amount)
     if state.rules.energy.ledger == "real" and held.energy < cost * state.rules.unit:
         return "not_enough_energy"
     if held.influence < influence:
         return "not_enough_influence"
-    short = any(state.resources[name] < _value(value, amount) for name, value in row.take.items())
+    short = any(state.resources[name] < valued(value, amount) for name, value in row.take.items())
     return "not_enough_resource" if short else None
 
 
 def _deed(attempt: ActAttempt, row: Row, amount: int | None) -> Deed:
     unit = attempt.state.rules.unit
-    (cost, paid), (gain, earned), (give, given) = (_valued(part, amount) for part in (row.cost, row.gain, row.give))
-    taken = {name: -_value(value, amount) for name, value in row.take.items()}
+    (cost, paid), (gain, earned), (give, given) = (_both(part, amount) for part in (row.cost, row.gain, row.give))
+    taken = {name: -valued(value, amount) for name, value in row.take.items()}
     deed = Deed(
         agent=attempt.agent,
         target=str(attempt.target),
@@ -176,9 +176,10 @@ def _deed(attempt: ActAttempt, row: Row, amount: int | None) -> Deed:
     return deed
 
 
-def _valued(amounts: Amounts, amount: int | None) -> tuple[int, int]:
-    return _value(amounts.energy, amount), _value(amounts.influence, amount)
+def _both(amounts: Amounts, amount: int | None) -> tuple[int, int]:
+    return valued(amounts.energy, amount), valued(amounts.influence, amount)
 
 
-def _value(value: int | str, amount: int | None) -> int:
+def valued(value: int | str, amount: int | None) -> int:
+    """A number of a row, which may be the amount of the act."""
     return (amount or 0) if value == "amount" else int(value)

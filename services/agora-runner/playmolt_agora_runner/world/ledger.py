@@ -13,18 +13,13 @@ from playmolt_agora_runner.world.state import RunState
 _DIGITS: Final = 12
 
 
-def balances(state: RunState) -> dict[str, int]:
-    """The energy of the living by which the world reckons: the real one, or the shadow's."""
-    shadow = state.rules.energy.ledger == "shadow"
-    return {name: agent.shadow if shadow else agent.energy for name, agent in state.agents.items() if agent.alive}
-
-
 def moved(state: RunState, steps: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """The change of each balance after steps in order; what leads below 0 or above the maximum is lost.
+    """The change of each balance of the living, real or in shadow, after steps in order.
 
-    Who ends where it began is left out.
+    What leads below 0 or above the maximum is lost; who ends where it began is left out.
     """
-    held, ceiling = balances(state), state.rules.energy.max * state.rules.unit
+    shadow, ceiling = state.rules.energy.ledger == "shadow", state.rules.energy.max * state.rules.unit
+    held = {name: agent.shadow if shadow else agent.energy for name, agent in state.agents.items() if agent.alive}
     after = dict(held)
     for name, step in steps:
         after[name] = max(0, min(ceiling, after[name] + step))

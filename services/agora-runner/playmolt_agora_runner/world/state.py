@@ -22,7 +22,6 @@ share out, deaths at the end, resources to grow again, all turns taken."""
 
 FIRST_RANK: Final = "commoner"
 """The rank of who has no other."""
-RECENT: Final = 10
 HISTORY: Final = 20
 """Ten more than are shown: those that are among the recent events are not shown again."""
 ACTS: Final = 12

@@ -25,7 +25,7 @@ from playmolt_schemas.stored.agora.turn import TurnRecord
 from playmolt_schemas.stored.event import Event
 
 from playmolt_agora_runner.world import world
-from playmolt_agora_runner.world.state import HISTORY, RECENT, Agent, Observation, RunState, shown
+from playmolt_agora_runner.world.state import HISTORY, Agent, Observation, RunState, shown
 from playmolt_agora_runner.world.world import Row, is_public
 
 Witnessed = tuple[Observation, tuple[str, ...]]
@@ -67,7 +67,7 @@ def _news(event: Event, unit: int) -> Iterator[tuple[str, dict[str, object]]]:
                 yield "overflow", {"amount": event.overflow // unit}
 
 
-def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed], kept: int = RECENT) -> dict[str, Agent]:
+def heard(agents: Mapping[str, Agent], witnessed: Iterable[Witnessed], kept: int) -> dict[str, Agent]:
     """The agents with what they have just learnt, the newest `kept`; the dead learn nothing."""
     after = dict(agents)
     for happening, audience in witnessed:
