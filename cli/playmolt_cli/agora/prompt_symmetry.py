@@ -18,6 +18,7 @@ from playmolt_agora_runner.turn import prompts, texts
 from playmolt_agora_runner.turn.prompts import Prompt
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.turn.texts import Library
+from playmolt_agora_runner.world import worlds
 from playmolt_agora_runner.world.state import Observation
 from playmolt_schemas.stored.agora.turn import Language, PhaseName
 
@@ -180,7 +181,10 @@ class _Checker:
         scene = _scene("phase1", "merchant", "market", language=language)
         phase1, bare, stage1 = (
             self._render(each).user.split("\n")
-            for each in (scene, replace(scene, phase="stage1", rules=_PLAIN), replace(scene, phase="stage1"))
+            for each in (
+                scene,
+                *(replace(scene, phase="stage1", rules=_rules("stage1", rules)) for rules in (_PLAIN, {})),
+            )
         )
         self.pairs += 2
         differing = [pair for pair in zip_longest(phase1, bare) if pair[0] != pair[1]]
@@ -278,8 +282,12 @@ def _scene(
         crisis="plague" if phase == "stage1" else None,
         events=_happenings(phase),
         history=() if neutral else _happenings(phase),
-        rules=dict(rules or {}),
+        rules=_rules(phase, rules or {}),
     )
+
+
+def _rules(phase: PhaseName, changes: Mapping[str, object]) -> dict[str, object]:
+    return {**msgspec.to_builtins(worlds.preset(phase)), **changes}
 
 
 _EVERYWHERE: Final[tuple[tuple[str, Mapping[str, object]], ...]] = (

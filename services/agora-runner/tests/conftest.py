@@ -3,12 +3,14 @@
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 from playmolt_agora_runner.turn.scene import Scene
-from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS
+from playmolt_agora_runner.world import worlds
+from playmolt_schemas.stored.agora.turn import ACTIONS, SKILLS, PhaseName
 
 
-def scene_of(phase: str = "phase1", language: str = "ko", **changes: Any) -> Scene:
+def scene_of(phase: PhaseName = "phase1", language: str = "ko", **changes: Any) -> Scene:
     values: dict[str, Any] = {
         "agent": "merchant_01",
         "persona": "merchant",
@@ -26,6 +28,7 @@ def scene_of(phase: str = "phase1", language: str = "ko", **changes: Any) -> Sce
     if phase != "phase2":
         values |= {"energy": 100, "energy_max": 200, "influence": 0, "rank": "commoner", "gini": "0.00"}
         values |= {"tax_rate": 10, "treasury": 0}
+    values["rules"] = {**msgspec.to_builtins(worlds.preset(phase)), **changes.pop("rules", {})}
     return Scene(phase=phase, language=language, **(values | changes))  # type: ignore[arg-type]  # names come as text
 
 

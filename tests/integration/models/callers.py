@@ -16,6 +16,7 @@ from playmolt_agora_runner.run.effects import AgentTurn
 from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.workers.turn_model import Halt, TurnModel
+from playmolt_agora_runner.world import worlds
 from playmolt_core.db.blobs import PgBlobs, PromptStore
 from playmolt_core.db.ledger import InFlight, Ledger, LedgerEntry, PgLedger
 from playmolt_core.db.pool import open_pool
@@ -145,7 +146,7 @@ async def turn(world: World) -> None:
         phase="phase1", language="en", agent="merchant_01", persona="merchant", persona_condition="with_persona",
         place="market", turn=12, turns=50, residents=12, residents_start=12, here=(),
         agents=("merchant_01", "merchant_02"), energy=100, energy_max=200, influence=0, rank="commoner", gini="0.00",
-        tax_rate=10, treasury=0, actions=ACTIONS,
+        tax_rate=10, treasury=0, actions=ACTIONS, rules=msgspec.to_builtins(worlds.preset("phase1")),
     )  # fmt: skip
     limits, asking = (
         Budget(calls=2, tokens=MOST),

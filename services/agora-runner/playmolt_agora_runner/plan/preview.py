@@ -137,7 +137,7 @@ def _model_faults(plan: Plan, catalogue: Catalogue) -> Iterator[PlanFault]:
     money = plan.budget.money is not None or plan.budget.per_run.money is not None
     for model in plans.all_models(plan):
         entry = catalogue.models.get(model)
-        if entry is None and not (is_scripted(model) and model in residents.ALIASES):
+        if entry is None and model not in residents.ALIASES:
             known = ", ".join([*catalogue.models, *sorted(residents.ALIASES)])
             yield PlanFault("models", f"{model} is not in the catalogue; it has {known}", code="unknown_model")
         elif money and not budget.with_prices(model, entry).priced:

@@ -8,19 +8,18 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
 from playmolt_core.llm.port import ChatMessage
 from playmolt_schemas.canonical import canonical_json, digest
 from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts
-from playmolt_schemas.stored.agora.turn import SKILLS, PhaseName
+from playmolt_schemas.stored.agora.turn import SKILLS
 
 from playmolt_agora_runner.turn import texts
 from playmolt_agora_runner.turn.scene import Offer, OwnScene, Scene
 from playmolt_agora_runner.turn.texts import PromptTexts
-from playmolt_agora_runner.world import worlds
 from playmolt_agora_runner.world.state import Observation
 
 _SLOT: Final = re.compile(r"\{(\w+)\}")
@@ -113,18 +112,12 @@ def filled(text: str, slots: Slots) -> str:
     return _SLOT.sub(lambda slot: str(slots.get(slot[1], slot[0])), text)
 
 
-@cache
-def _preset(phase: PhaseName) -> Mapping[str, object]:
-    rules: dict[str, Any] = msgspec.to_builtins(worlds.preset(phase))
-    return rules
-
-
 class _Writer:
     def __init__(self, scene: Scene, words: PromptTexts) -> None:
         self._scene, self._words, self._own = scene, words, words.own
         self._rooms = texts.of_rooms(scene.language)
         self._room = self._rooms["words"]
-        self._rules = {**_preset(scene.phase), **scene.rules}
+        self._rules = scene.rules
 
     def system(self) -> str:
         own = self._scene.own

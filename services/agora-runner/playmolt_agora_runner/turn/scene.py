@@ -49,7 +49,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
 
     `events` and `history` are the newest last, cut to what the agent's context allows; `context` is full everywhere but
     in Stage 1. `rank` is commoner, notable or elder. `supporters` counts supports received by agent, `supported` those
-    given. `gini` has two decimals, as text. `rules` are the world's numbers that the texts name.
+    given. `gini` has two decimals, as text. `rules` are the world's, as plain values: the texts name their numbers.
     """
 
     phase: PhaseName
@@ -65,6 +65,7 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     here: tuple[str, ...]
     agents: tuple[str, ...]
     """Everyone alive, in the order of the run's seats."""
+    rules: dict[str, Any]
     energy: int | None = None
     energy_max: int | None = None
     influence: int | None = None
@@ -79,7 +80,6 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     context: str = "full"
     events: tuple[Observation, ...] = ()
     history: tuple[Observation, ...] = ()
-    rules: dict[str, Any] = {}
     persona_text: str | None = None
     """The text of a persona of the plan's folder."""
     own: OwnScene | None = None

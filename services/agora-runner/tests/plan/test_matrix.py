@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from msgspec import to_builtins
 from msgspec.structs import replace
 from playmolt_agora_runner import budget
 from playmolt_agora_runner.calls.requests import limit_reached
@@ -194,6 +195,7 @@ class TestExpectedPrompts:
             phase=phase, language=language, agent="merchant_01", persona="merchant", persona_condition="with_persona",
             place="plaza", turn=12, turns=50, residents=12, residents_start=12,
             here=("citizen_01", "citizen_02"), agents=tuple(TABLE_1D), events=happenings,
+            rules=to_builtins(worlds.preset(phase)),
             **({} if phase == "phase2" else energetic),
         )  # fmt: skip
 
