@@ -12,7 +12,7 @@ from playmolt_core.game.decider import Accepted, Decision, Refused
 from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument.laboratory import PcsArms
 from playmolt_schemas.stored.agora.experiment import Looked, PcsSeen, RunAdded
-from playmolt_schemas.stored.agora.plan import RUNS, Plan, Stage1Import
+from playmolt_schemas.stored.agora.plan import RUNS, Plan
 from playmolt_schemas.stored.agora.turn import ACTIONS
 
 from playmolt_agora_runner.experiment import commands, effects, preregistration
@@ -96,7 +96,8 @@ def arms(plan: Plan, runs: Iterable[Run]) -> dict[str, PcsArms]:
             counted.setdefault(run.cell, []).append(own)
     found = {}
     for cell in pcs_cells(plan):
-        stage1 = _imported(plan, cell) or counted.get(_stage1(cell), [])
+        imported = plans.imported(plan, str(cell.model), cell.language)
+        stage1 = [[run.get(action, 0) for action in ACTIONS] for run in imported] or counted.get(_stage1(cell), [])
         phase1 = counted.get(cell.name, [])
         if stage1 and phase1:
             found[cell.name] = PcsArms(stage1=stage1, phase1=phase1)
@@ -122,11 +123,3 @@ def see(state: State, command: commands.SeePcs) -> Decision:
 
 def _stage1(cell: matrix.Cell) -> str:
     return f"stage1/{cell.model}/{cell.language}"
-
-
-def _imported(plan: Plan, cell: matrix.Cell) -> list[Counts]:
-    imported = plan.stage1_import
-    if not isinstance(imported, Stage1Import):
-        return []
-    here = (run.counts for run in imported.runs if (run.model, run.language) == (cell.model, cell.language))
-    return [[counts.get(action, 0) for action in ACTIONS] for counts in here if any(counts.values())]

@@ -18,7 +18,7 @@ from playmolt_schemas.stored.agora.plan import (
     Probe,
     Stage1Import,
 )
-from playmolt_schemas.stored.agora.turn import Language, PhaseName, SetName
+from playmolt_schemas.stored.agora.turn import Action, Language, PhaseName, SetName
 from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.folder.source import ALL_READ, Places, placed
@@ -114,11 +114,15 @@ def all_models(plan: Plan) -> tuple[str, ...]:
 
 
 def stage1_runs(plan: Plan, model: str, language: Language) -> int:
-    """Count the Stage 1 runs of a cell, played or imported; an imported one without a turn is none."""
-    if isinstance(plan.stage1_import, Stage1Import):
-        found = (run for run in plan.stage1_import.runs if any(run.counts.values()))
-        return len({run.run for run in found if (run.model, run.language) == (model, language)})
-    return runs_of(plan, "stage1", model, language)
+    """Count the Stage 1 runs of a cell, played or imported."""
+    return len(imported(plan, model, language)) if plan.stage1_import else runs_of(plan, "stage1", model, language)
+
+
+def imported(plan: Plan, model: str, language: Language) -> list[Mapping[Action, int]]:
+    """The counts of a cell's imported runs; one without a turn is none."""
+    runs = plan.stage1_import.runs if isinstance(plan.stage1_import, Stage1Import) else ()
+    counts = (run.counts for run in runs if (run.model, run.language) == (model, language))
+    return [each for each in counts if any(each.values())]
 
 
 def runs_of(plan: Plan, phase: Arm, model: str, language: Language) -> int:
