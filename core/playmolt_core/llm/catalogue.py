@@ -119,10 +119,6 @@ class Catalogue(msgspec.Struct, frozen=True):
 
     models: Mapping[str, ModelEntry] = {}
 
-    def knows(self, alias: str) -> bool:
-        """Whether requests and plans may use the alias. Only the cast knows which scripted characters exist."""
-        return alias in self.models or is_scripted(alias)
-
     @property
     def aliases(self) -> tuple[str, ...]:
         """All aliases, the default first."""

@@ -18,14 +18,14 @@ from playmolt_agora_runner.budget import with_prices
 from playmolt_agora_runner.experiment import commands
 from playmolt_agora_runner.experiment.preregistration import pinned
 from playmolt_agora_runner.experiment.state import OPERATOR, Judge, State, game_over, invalid
+from playmolt_agora_runner.plan.plan import known_models
 
 
 def pinned_judge(alias: str, budget: JudgeBudget, catalogue: Catalogue, *, batch: bool) -> PinnedModel | Refused:
     """A judge as the catalogue names it; refused if it does not exist, has no price although money is limited, or
     does not support the requested batches."""
-    if not catalogue.knows(alias):
-        known = ", ".join(catalogue.aliases)
-        return invalid("model", f"the catalogue has no model {alias[:60]!r}; it has {known}")
+    if alias not in (known := known_models(catalogue)):
+        return invalid("model", f"the catalogue has no model {alias[:60]!r}; it has {', '.join(known)}")
     if budget.money is not None and not with_prices(alias, catalogue.models.get(alias)).priced:
         return invalid("budget.money", f"{alias} has no price in the catalogue, so its cost cannot be counted")
     entry = catalogue.models.get(alias)

@@ -3,10 +3,8 @@
 from typing import Final
 
 from playmolt_core.game.decider import Accepted, Decision, Refused
-from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.codes import Code
-from playmolt_schemas.identifiers import is_scripted
 from playmolt_schemas.stored.agora.experiment import Forked
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.turn import Parent, RunSpec
@@ -14,8 +12,8 @@ from playmolt_schemas.stored.agora.turn import Parent, RunSpec
 from playmolt_agora_runner.experiment import commands, preregistration
 from playmolt_agora_runner.experiment.state import OPERATOR, Run, State, invalid, no_run
 from playmolt_agora_runner.plan import matrix
+from playmolt_agora_runner.plan.plan import known_models
 from playmolt_agora_runner.run import forks, opening
-from playmolt_agora_runner.scripted import residents
 
 
 def registered_spec(state: State, identifier: str) -> RunSpec:
@@ -59,8 +57,8 @@ def fork(state: State, command: commands.ForkRun) -> Decision:
         spec = forks.forked(spec_of(state, state.plan, parent), identifier, command.version, command.change)
     except forks.InvalidChange as error:
         return invalid("set", str(error))
-    unknown = [seat.model for seat in spec.seats if not _plays(seat.model, state, command.catalogue)]
-    if unknown:
+    known = {*known_models(command.catalogue), *(pinned.alias for pinned in state.models)}
+    if unknown := [seat.model for seat in spec.seats if seat.model not in known]:
         return invalid("set", f"{unknown[0][:64]} is not a model of this plan or the catalogue")
     if found := opening.faults(spec):
         return invalid("set", f"{found[0].field} {found[0].message}")
@@ -76,9 +74,3 @@ def _no_fork(state: State, parent: Run, command: commands.ForkRun) -> Refused | 
     if sum(run.parent is not None for run in state.runs) >= _FORKS:
         return Refused(Code.INVALID_REQUEST, f"An experiment may have at most {_FORKS} forks. Open another experiment.")
     return None
-
-
-def _plays(model: str, state: State, catalogue: Catalogue) -> bool:
-    if is_scripted(model):
-        return model in residents.ALIASES
-    return model in catalogue.models or model in {pinned.alias for pinned in state.models}

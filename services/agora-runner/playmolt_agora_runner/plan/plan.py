@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 import msgspec
+from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import Arm
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.instrument.definitions import ARMS, COSTS_REAL
@@ -23,6 +24,7 @@ from playmolt_schemas.stored.agora.world import Rules
 
 from playmolt_agora_runner.folder.source import ALL_READ, Places, placed
 from playmolt_agora_runner.plan.plan_texts import PlanText
+from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.world import worlds
 
 SET_LANGUAGES: Final[Mapping[SetName, Language]] = {"A": "ko", "B": "en", "C": "ko", "D": "en"}
@@ -111,6 +113,11 @@ def all_models(plan: Plan) -> tuple[str, ...]:
     seated = [seat.model for room in rooms for seat in room.seats if seat.model]
     in_rooms = [*(model for room in rooms for model in room.models or plan.models), *seated]
     return tuple(dict.fromkeys((*(model for phase in ARMS for model in models(plan, phase)), *in_rooms)))
+
+
+def known_models(catalogue: Catalogue) -> tuple[str, ...]:
+    """The models that plans, forks and judges may name."""
+    return (*catalogue.models, *sorted(residents.ALIASES))
 
 
 def stage1_runs(plan: Plan, model: str, language: Language) -> int:

@@ -25,7 +25,6 @@ from playmolt_agora_runner.plan.design import PowerOf, design, is_pcs
 from playmolt_agora_runner.plan.faults import by_value
 from playmolt_agora_runner.plan.reading import ParsedPlan
 from playmolt_agora_runner.run import opening
-from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.world import worlds
 
 _NO_FOLDER: Final = PlanFolder()
@@ -135,11 +134,12 @@ def _opening_faults(plan: Plan, folder: PlanFolder) -> Iterator[PlanFault]:
 
 def _model_faults(plan: Plan, catalogue: Catalogue) -> Iterator[PlanFault]:
     money = plan.budget.money is not None or plan.budget.per_run.money is not None
+    known = plans.known_models(catalogue)
     for model in plans.all_models(plan):
         entry = catalogue.models.get(model)
-        if entry is None and model not in residents.ALIASES:
-            known = ", ".join([*catalogue.models, *sorted(residents.ALIASES)])
-            yield PlanFault("models", f"{model} is not in the catalogue; it has {known}", code="unknown_model")
+        if model not in known:
+            message = f"{model} is not in the catalogue; it has {', '.join(known)}"
+            yield PlanFault("models", message, code="unknown_model")
         elif money and not budget.with_prices(model, entry).priced:
             message = f"{model} has no price: give it input_price and output_price, or limit tokens or calls"
             yield PlanFault("budget.money", message, code="no_price")

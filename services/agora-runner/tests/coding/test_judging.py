@@ -449,3 +449,9 @@ def test_a_model_that_takes_no_batches_is_refused() -> None:
     assert isinstance(pinned_judge("fake", JudgeBudget(), catalogue, batch=True), Refused)
     assert isinstance(pinned_judge("scripted", JudgeBudget(), catalogue, batch=True), Refused)
     assert isinstance(pinned_judge("cheap", JudgeBudget(), catalogue, batch=True), PinnedModel)
+
+
+def test_a_scripted_model_that_does_not_exist_judges_nothing() -> None:
+    refused = pinned_judge("scripted-nobody", JudgeBudget(), Catalogue(), batch=False)
+    assert isinstance(refused, Refused)
+    assert "it has scripted, scripted-drifter" in refused.detail
