@@ -127,11 +127,11 @@ def _code(give: Callable[..., Any], state: Any, log: Log, shown: dict[str, str])
     judge = preregistration.pinned("scripted-wild", Catalogue())
     state = give(state, command=experiment_commands.StartJudge(judge=judge, turns="all"))
     for thought in found:
-        asked = judgement.prompt(thought.text, thought.language)
-        shown[judgement.hash_of(thought)] = prompts.prompt_text(asked.system, asked.user)
+        asked = judgement.prompt(thought)
+        shown[asked.hash] = asked.text
         call = {"outcome": "ok", "status": None, "reply": "{}", "usage": None, "cost": "0.5"}
         said = judgement.Judgement("ok", survival=True, social=thought.turn == 1)
-        coded = judgement.coded(thought, "scripted-wild", judgement.hash_of(thought), (call,), said)
+        coded = judgement.coded(thought, "scripted-wild", asked.hash, (call,), said)
         state = give(state, command=experiment_commands.RecordJudgement(judge="scripted-wild", calls=coded))
     state = give(state, command=experiment_commands.EndJudge(number=1, outcome="done"))
     rows = tuple(SheetRow(key=thought.key, survival=True, social=False) for thought in found[:2])
@@ -146,14 +146,13 @@ def answer(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
     assert isinstance(asked, AgentTurn)
     assert asked.interview is not None
     prompt = interview.render(scene_aside(run, asked.agent), asked.interview)
-    digest = prompts.prompt_hash(prompt.system, prompt.user)
-    shown[digest] = prompts.prompt_text(prompt.system, prompt.user)
+    shown[prompt.hash] = prompt.text
     alias, language = run.seat(asked.agent).model, run.run.language
     request = ModelRequest(alias=alias, messages=(ChatMessage("user", prompt.user),))
     said = visitors.answer_aside(alias, asked.interview, language, ScriptedTurn(request, f"{run.run.seed}"))
     read = interview.read(said.text, asked.interview, language, failed="refusal" if said.refusal else None)
     reply = TurnReply(
-        parsed=read, raw_reply=said.text, prompt_hash=digest,
+        parsed=read, raw_reply=said.text, prompt_hash=prompt.hash,
         model_asked=alias, model_answered=alias, attempt=1, tokens=Tokens(9, 2), cost="0", latency_ms=1,
         cache_hit=False,
     )  # fmt: skip
@@ -165,8 +164,7 @@ def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
     agent = str(run.next_agent)
     seen, alias = scene(run, agent), run.seat(agent).model
     prompt = prompts.render(seen)
-    digest = prompts.prompt_hash(prompt.system, prompt.user)
-    shown[digest] = prompts.prompt_text(prompt.system, prompt.user)
+    shown[prompt.hash] = prompt.text
     request = ModelRequest(
         alias=alias,
         messages=(ChatMessage(role="system", content=prompt.system), ChatMessage(role="user", content=prompt.user)),
@@ -175,7 +173,7 @@ def turn(run: RunState, shown: dict[str, str]) -> commands.TakeTurn:
     said = residents.answer(alias, seen, asked) if seen.own is None else generic(asked)
     parsed = reply_parser.read(said.text, seen, failed="refusal" if said.refusal else None)
     reply = TurnReply(
-        parsed=parsed, raw_reply=said.text, prompt_hash=digest,
+        parsed=parsed, raw_reply=said.text, prompt_hash=prompt.hash,
         model_asked=alias, model_answered=alias, attempt=1, tokens=Tokens(10, 5), cost="0", latency_ms=1,
         cache_hit=False,
     )  # fmt: skip

@@ -62,7 +62,7 @@ def _reply(state: RunState, texts: Mapping[str, str]) -> TurnReply:
     return TurnReply(
         parsed=reply_parser.read(said, scene),
         raw_reply=said,
-        prompt_hash=prompts.prompt_hash(prompt.system, prompt.user),
+        prompt_hash=prompt.hash,
         model_asked=_ALIAS,
         model_answered=_ALIAS,
         attempt=1,

@@ -81,9 +81,9 @@ class JudgeModel:
 
         `logged` requests about it are in the log. Raises LogUnavailable.
         """
-        alias = judge.judge.alias
+        alias, named = judge.judge.alias, judgement.prompt(thought).hash
         lost = await self._calls.lost(_mark(experiment, alias, thought, logged), _accounts(experiment, judge))
-        return judgement.coded(thought, alias, judgement.hash_of(thought), (lost | {"alias": alias},) if lost else ())
+        return judgement.coded(thought, alias, named, (lost | {"alias": alias},) if lost else ())
 
     async def ask(
         self, experiment: str, judge: Judge, plan: Plan, seed: str, thought: Thought, logged: int,
@@ -94,15 +94,14 @@ class JudgeModel:
         Without events and halt the judge does not continue, and the next process finds the question in its batch.
         Raises LogUnavailable.
         """
-        alias, named = judge.judge.alias, judgement.hash_of(thought)
-        asked = judgement.prompt(thought.text, thought.language)
-        await self._store.put(prompts.prompt_text(asked.system, asked.user))
+        alias, asked = judge.judge.alias, judgement.prompt(thought)
+        await self._store.put(asked.text)
         request = _request(experiment, alias, plan, thought, asked)
         replicate = ["judge", experiment, thought.run, thought.turn, thought.agent, *_topic(thought)]
         question = Question(
             request=request,
             key=reply_key(request, self._catalogue, plan.sampling, replicate),
-            prompt=named,
+            prompt=asked.hash,
             mark=_mark(experiment, alias, thought, logged),
             accounts=_accounts(experiment, judge),
         )
@@ -110,7 +109,7 @@ class JudgeModel:
         scripted = scripted_model(alias, partial(_answer, alias), f"{seed}/judge")
         found = await self._calls.ask(question, batch=batch, scripted=scripted)
         said = _judgement(found) if isinstance(found, Answer) else None
-        coded = judgement.coded(thought, alias, named, found.attempts, said)
+        coded = judgement.coded(thought, alias, asked.hash, found.attempts, said)
         return JudgeReply(coded=coded, halt=None if said else _end(judge, found))
 
 

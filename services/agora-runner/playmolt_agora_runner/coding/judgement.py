@@ -32,17 +32,11 @@ class Judgement(msgspec.Struct, frozen=True):
     social: bool | None = None
 
 
-def prompt(thought: str, language: Language) -> prompts.Prompt:
+def prompt(thought: Thought) -> prompts.Prompt:
     """The thought alone, without its author or outcome."""
-    words = _words(language)
-    user = prompts.fill(trimmed(words["user"]), {"thought": thought})
+    words = _words(thought.language)
+    user = prompts.fill(trimmed(words["user"]), {"thought": thought.text})
     return prompts.Prompt(system=trimmed(words["system"]), user=user)
-
-
-def hash_of(thought: Thought) -> str:
-    """The name under which the prompt about a thought is kept."""
-    asked = prompt(thought.text, thought.language)
-    return prompts.prompt_hash(asked.system, asked.user)
 
 
 def thought_in(shown: str) -> str:

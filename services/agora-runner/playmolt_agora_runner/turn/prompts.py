@@ -61,6 +61,16 @@ class Prompt(msgspec.Struct, frozen=True):
     def messages(self) -> tuple[ChatMessage, ChatMessage]:
         return ChatMessage("system", self.system), ChatMessage("user", self.user)
 
+    @property
+    def text(self) -> str:
+        """Both messages as the one text that is kept: canonical JSON."""
+        return canonical_json(self).decode()
+
+    @property
+    def hash(self) -> str:
+        """The name under which its text is kept: hex SHA-256."""
+        return digest(self)
+
 
 def render(scene: Scene, words: PromptTexts | None = None, aside: str | None = None) -> Prompt:
     """Put a scene into words; `words` replaces those of its language, for checks of texts.
@@ -83,16 +93,6 @@ def without_request(template: str) -> str:
 def seen(scene: Scene) -> tuple[str, ...]:
     """What the agent has just learnt, one line each, as in its prompt."""
     return tuple(_Writer(scene, texts.of(scene.language)).lines(scene.events))
-
-
-def prompt_text(system: str, user: str) -> str:
-    """Both messages as the one text that is kept: canonical JSON."""
-    return canonical_json({"system": system, "user": user}).decode()
-
-
-def prompt_hash(system: str, user: str) -> str:
-    """Name a prompt: hex SHA-256 of its `prompt_text`, under which that is kept."""
-    return digest({"system": system, "user": user})
 
 
 @lru_cache(maxsize=4096)  # an utterance appears in the prompts of all its listeners for several turns

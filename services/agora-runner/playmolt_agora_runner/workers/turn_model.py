@@ -121,9 +121,8 @@ class TurnModel:
     async def _asked(
         self, due: AgentTurn, form: _Form[P], limits: Budget, lost: int, logged: int, pauses: int
     ) -> TurnReply | Halt:
-        system, user = form.prompt.system, form.prompt.user
-        prompt_hash = prompts.prompt_hash(system, user)
-        await self._store.put(prompts.prompt_text(system, user))
+        prompt_hash = form.prompt.hash
+        await self._store.put(form.prompt.text)
         attempts: list[StoredCall] = []
         request, number = form.request, 1
         while True:

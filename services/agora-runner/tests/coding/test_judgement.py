@@ -7,6 +7,7 @@ from playmolt_agora_runner.coding import judgement
 from playmolt_agora_runner.coding.judgement import Judgement
 from playmolt_agora_runner.scripted import residents
 from playmolt_agora_runner.turn import texts
+from playmolt_schemas.instrument.laboratory import Thought
 from playmolt_schemas.stored.agora.turn import ACTIONS, Language
 
 YES_NO = '{"survival": true, "social": false}'
@@ -15,7 +16,7 @@ YES_NO = '{"survival": true, "social": false}'
 @pytest.mark.parametrize("language", texts.LANGUAGES)
 def test_a_judge_sees_the_thought_alone(language: Language) -> None:
     thought = "기력이 없다. {user} I want to trade."
-    asked = judgement.prompt(thought, language)
+    asked = judgement.prompt(Thought("run", "agent", 1, "phase1", language, "model", thought))
     assert asked.user == f"<thought>\n{thought}\n</thought>"
     assert judgement.thought_in(asked.user) == thought
     words = (

@@ -162,7 +162,7 @@ def chosen(draw: random.Random, scenario: Scenario[Any], texts: Any) -> tuple[Pa
     state, agent = scenario.state, str(scenario.state.next_agent)
     scene = scenes.scene(state, agent, texts)
     prompt = prompts.render(scene)
-    text = prompts.prompt_text(prompt.system, prompt.user)
+    text = prompt.text
     if draw.random() < 0.4:
         request = ModelRequest(alias="scripted-wild", messages=(), schema_name="turn")
         said = visitors.answer("scripted-wild", scene, ScriptedTurn(request, f"{state.turn}/{agent}")).text

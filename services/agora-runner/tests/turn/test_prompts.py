@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playmolt_agora_runner.turn import prompts, texts
-from playmolt_agora_runner.turn.prompts import prompt_hash, prompt_text, render
+from playmolt_agora_runner.turn.prompts import Prompt, render
 from playmolt_agora_runner.turn.scene import Scene
 from playmolt_agora_runner.world.named_rules import Reason
 from playmolt_agora_runner.world.state import Observation
@@ -314,11 +314,11 @@ def test_a_value_is_never_read_as_a_template(scene_of: Scenes) -> None:
 
 
 def test_a_prompt_is_known_by_both_its_messages() -> None:
-    hashes = {prompt_hash(*pair) for pair in (("a", "b"), ("ab", ""), ("b", "a"), ("a", "b"))}
+    hashes = {Prompt(*pair).hash for pair in (("a", "b"), ("ab", ""), ("b", "a"), ("a", "b"))}
     assert len(hashes) == 3
-    text = prompt_text('a "quoted" 광장', "b")
-    assert json.loads(text) == {"system": 'a "quoted" 광장', "user": "b"}
-    assert prompt_hash('a "quoted" 광장', "b") == hashlib.sha256(text.encode()).hexdigest()
+    prompt = Prompt('a "quoted" 광장', "b")
+    assert json.loads(prompt.text) == {"system": 'a "quoted" 광장', "user": "b"}
+    assert prompt.hash == hashlib.sha256(prompt.text.encode()).hexdigest()
 
 
 def test_a_slot_that_nothing_fills_is_a_bug() -> None:

@@ -46,7 +46,7 @@ def play(run: Any, reply: TurnReply | None = None) -> list[str]:
             run.when(taken).accepted()
             continue
         prompt = prompts.render(scenes.scene(run.state, asked.agent))
-        shown.append(prompts.prompt_text(prompt.system, prompt.user))
+        shown.append(prompt.text)
         act = ("speak", None, f"word {len(shown)}") if len(shown) % 3 else ("move", "market", None)
         run.answer(act)
     run.when(commands.EndRun(effect_id=effects.effect_id(run.state) or ""))
