@@ -13,6 +13,7 @@ from playmolt_agora_runner.folder import source as folder_source
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import document, reading
 from playmolt_agora_runner.plan import plan as plans
+from playmolt_agora_runner.plan.design import PowerOf
 from playmolt_core.llm.catalogue import load
 from playmolt_schemas.agora.plan import PlanFault, Preview
 from playmolt_schemas.codes import FieldFault
@@ -153,14 +154,25 @@ def examined(found: PlanSource, *, keys: bool = False) -> Preview:
     """
     from playmolt_agora.own_measures import running  # noqa: PLC0415 -- numeric libraries that no other command needs
     from playmolt_agora.planning.power import power  # noqa: PLC0415 -- as above
-    from playmolt_agora_runner.plan.preview import examined  # noqa: PLC0415
     from playmolt_agora_runner.rehearsal import tried  # noqa: PLC0415
 
-    models = read_settings().models
-    catalogue = load(models, os.environ if keys else None)
     read = found.reading
-    folder = tried(read.plan, found.folder(read), running.trial_faults)
-    preview = examined(read, catalogue, folder=folder, power=power)
+    return _examined(found, tried(read.plan, found.folder(read), running.trial_faults), keys=keys, power=power)
+
+
+def invalid(found: PlanSource) -> bool:
+    """Whether a plan has a fault, an unset API key included, that shows without its tests' power or its measures.
+
+    Raises InvalidCatalogue.
+    """
+    return bool(_examined(found, found.folder(found.reading), keys=True, power=None).faults)
+
+
+def _examined(found: PlanSource, folder: PlanFolder, *, keys: bool, power: PowerOf | None) -> Preview:
+    from playmolt_agora_runner.plan.preview import examined  # noqa: PLC0415
+
+    catalogue = load(read_settings().models, os.environ if keys else None)
+    preview = examined(found.reading, catalogue, folder=folder, power=power)
     unset = sorted(
         {entry.api_key_env for entry in catalogue.models.values() if entry.alias in {m.model for m in preview.models}}
         - os.environ.keys()
@@ -178,11 +190,12 @@ def text_of(preset: str | None) -> str:
         raise Failure(str(error.args[0])) from None
 
 
-def fault_lines(faults: Iterable[FieldFault]) -> str:
+def fault_lines(faults: Iterable[FieldFault], name: str = "") -> str:
+    """A line for each fault; `name` is the file of those that the platform names by their line alone."""
     return "\n".join(
         f"  {fault}"
         if isinstance(fault, PlanFault)
-        else f"  {fault.field + ': ' if fault.field else ''}{fault.message}"
+        else f"  {name * fault.field.startswith(':')}{fault.field + ': ' if fault.field else ''}{fault.message}"
         for fault in faults
     )
 

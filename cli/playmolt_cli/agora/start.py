@@ -1,6 +1,7 @@
 """Starts `agora run`: opens a new experiment, or finds the one already opened with the plan."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from playmolt.errors import Refused
 from playmolt_schemas.agora.plan import INTERRUPTED, ExperimentState
@@ -18,7 +19,8 @@ def open_experiment(client: ExperimentsClient, selected: SelectedPlan) -> Experi
         return client.open(_with_files(client, selected), selected.key)
     except Refused as refusal:
         if refusal.code == Code.INVALID_REQUEST.wire and refusal.errors:
-            raise Failure(f"{selected.name} was refused\n{fault_lines(refusal.errors)}") from refusal
+            faults = fault_lines(refusal.errors, Path(selected.name).name)
+            raise Failure(f"{selected.name} was refused\n{faults}") from refusal
         if refusal.code != Code.IDEMPOTENCY_MISMATCH.wire:
             raise
     found = _found(client, selected)

@@ -299,6 +299,16 @@ def test_a_refused_plan_names_its_faults(platform: Platform, mine: SelectedPlan)
         open_experiment(client, mine)
 
 
+def test_a_fault_of_the_plans_text_is_named_with_its_file(platform: Platform, mine: SelectedPlan) -> None:
+    faults = (FieldFault(":4: hypotheses", "too few runs"), FieldFault("worlds/a.toml:2: actions", "is missing"))
+    refused = problem_bytes(Code.INVALID_REQUEST, "Fix the plan and retry.", faults)
+    platform.refusals[""] = httpx.Response(Code.INVALID_REQUEST.status, content=refused)
+    with _calling(platform) as client, pytest.raises(Failure) as failure:
+        open_experiment(client, mine)
+    shown = [line.strip() for line in failure.value.format_message().splitlines()[1:]]
+    assert shown == [f"{Path(mine.name).name}:4: hypotheses: too few runs", "worlds/a.toml:2: actions: is missing"]
+
+
 def test_an_unknown_cost_is_never_summed_as_nothing() -> None:
     known, unknown = _line(spent=Spent(cost="1.5", known="1.5")), _line(spent=Spent(cost=None, unknown_calls=1))
     assert total([known, known]).cost_text == "3"

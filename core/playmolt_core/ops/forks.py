@@ -32,7 +32,8 @@ from playmolt_core.ops.children import die_with, leave, log_of, show_as
 
 START_SECONDS: Final = 60.0
 """Longest wait for a fork, including on a machine that is still busy with the imports."""
-IDLE_SECONDS: Final = 60.0
+IDLE_SECONDS: Final = 10.0
+"""Longer saves the second that numeric libraries take to import, and keeps their 50 MB."""
 _STOP_SECONDS: Final = 5.0
 _MOST_FDS: Final = 16
 _COMMAND_ROOM: Final = 256

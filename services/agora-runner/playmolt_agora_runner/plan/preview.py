@@ -35,12 +35,12 @@ def examined(
     catalogue: Catalogue,
     folder: PlanFolder = _NO_FOLDER,
     *,
-    power: PowerOf,
+    power: PowerOf | None,
 ) -> Preview:
     """Work a plan out. `faults` names every reason why it would be refused; the rest is filled in regardless.
 
     What follows from a field at fault is left out, no more. `catalogue` prices the models, `folder` is what was
-    made of the plan's folder, `power` computes the power of its tests.
+    made of the plan's folder, `power` computes the power of its tests; without it nothing is said of them.
     """
     plan = found.plan
     if plan is None:
@@ -102,10 +102,10 @@ def _unknown(faults: tuple[PlanFault, ...]) -> Preview:
     )  # fmt: skip
 
 
-def _power(plan: Plan, spoilt: FaultyParts, power: PowerOf) -> Power | None:
+def _power(plan: Plan, spoilt: FaultyParts, power: PowerOf | None) -> Power | None:
     """The tests with faultless arms, with their power; None where no test is left to compute anything for."""
     tests = [test for test in plans.known_tests(plan) if not spoilt.any(*(_PCS if is_pcs(test) else _PHASE2))]
-    return power(design(plan, tests)) if tests or plans.hypotheses(plan) else None
+    return power(design(plan, tests)) if power and (tests or plans.hypotheses(plan)) else None
 
 
 def _row(cell: matrix.Cell) -> MatrixCell:
