@@ -8,7 +8,8 @@
 #        kreuzberg returns deleted words likewise, loses the numbers, and writes the escapes of a hyphen and a space that do not
 #        break as "_" and "~": the case number "2025-12" becomes "2025_12".
 #        pandoc alone is near: it writes the deleted words as ~~500~~, in plain text too.
-# Why it matters: the sum in a filing is one that no party ever wrote, and "paragraph 12" of a brief is not found. Accept all changes before the file is filed, or read the groups of `\deleted`, `\v` and `\listtext` yourself.
+# Why it matters: the sum in a filing is one that no party ever wrote, and "paragraph 12" of a brief is not found. Accept all
+#        changes before the file is filed, or read the groups of `\deleted`, `\v` and `\listtext` yourself.
 set -euo pipefail
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
