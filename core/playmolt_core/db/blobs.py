@@ -37,19 +37,20 @@ class PgBlobs:
 
 
 class PromptStore:
-    """Stores texts of calls at the same time together; `put` returns once they are stored."""
+    """Stores texts of calls at the same time together."""
 
     def __init__(self, blobs: PgBlobs) -> None:
         self._blobs = blobs
         self._waiting: list[str] = []
         self._next: asyncio.Task[list[str]] | None = None
 
-    async def put(self, text: str) -> None:
-        """Store a text. Raises LogUnavailable."""
+    async def put(self, text: str) -> str:
+        """Store a text and return its hash (hex). Raises LogUnavailable."""
+        place = len(self._waiting)
         self._waiting.append(text)
         if self._next is None:
             self._next = asyncio.create_task(self._store())
-        await asyncio.shield(self._next)
+        return (await asyncio.shield(self._next))[place]
 
     async def _store(self) -> list[str]:
         await asyncio.sleep(0)  # collect the calls of this turn of the event loop

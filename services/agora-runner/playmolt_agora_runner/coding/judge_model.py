@@ -95,13 +95,13 @@ class JudgeModel:
         Raises LogUnavailable.
         """
         alias, asked = judge.judge.alias, judgement.prompt(thought)
-        await self._store.put(asked.text)
+        prompt_hash = await self._store.put(asked.text)
         request = _request(experiment, alias, plan, thought, asked)
         replicate = ["judge", experiment, thought.run, thought.turn, thought.agent, *_topic(thought)]
         question = Question(
             request=request,
             key=reply_key(request, self._catalogue, plan.sampling, replicate),
-            prompt=asked.hash,
+            prompt=prompt_hash,
             mark=_mark(experiment, alias, thought, logged),
             accounts=_accounts(experiment, judge),
         )
@@ -109,7 +109,7 @@ class JudgeModel:
         scripted = scripted_model(alias, partial(_answer, alias), f"{seed}/judge")
         found = await self._calls.ask(question, batch=batch, scripted=scripted)
         said = _judgement(found) if isinstance(found, Answer) else None
-        coded = judgement.coded(thought, alias, asked.hash, found.attempts, said)
+        coded = judgement.coded(thought, alias, prompt_hash, found.attempts, said)
         return JudgeReply(coded=coded, halt=None if said else _end(judge, found))
 
 

@@ -121,8 +121,7 @@ class TurnModel:
     async def _asked(
         self, due: AgentTurn, form: _Form[P], limits: Budget, lost: int, logged: int, pauses: int
     ) -> TurnReply | Halt:
-        prompt_hash = form.prompt.hash
-        await self._store.put(form.prompt.text)
+        prompt_hash = await self._store.put(form.prompt.text)
         attempts: list[StoredCall] = []
         request, number = form.request, 1
         while True:
