@@ -452,6 +452,6 @@ def test_a_model_that_takes_no_batches_is_refused() -> None:
 
 
 def test_a_scripted_model_that_does_not_exist_judges_nothing() -> None:
-    refused = pinned_judge("scripted-nobody", JudgeBudget(), Catalogue(), batch=False)
+    refused = pinned_judge("scripted-unknown", JudgeBudget(), Catalogue(), batch=False)
     assert isinstance(refused, Refused)
     assert "it has scripted, scripted-drifter" in refused.detail

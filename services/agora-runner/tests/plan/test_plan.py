@@ -419,8 +419,8 @@ class TestRefusals:
         assert any("No hypotheses name a test" in warning for warning in found.warnings)
 
     def test_an_unknown_model_lists_the_known_ones(self) -> None:
-        found = refused(models=["exaone", "scripted", "scripted-nobody"])
-        assert "scripted-nobody is not in the catalogue" in found["models"]
+        found = refused(models=["exaone", "scripted", "scripted-unknown"])
+        assert "scripted-unknown is not in the catalogue" in found["models"]
         assert all(alias in found["models"] for alias in residents.ALIASES)
 
     def test_a_test_that_cannot_reach_its_alpha(self) -> None:

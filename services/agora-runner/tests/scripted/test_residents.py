@@ -53,7 +53,7 @@ def divergence(one: dict[str, float], other: dict[str, float]) -> float:
 def test_all_aliases_are_in_the_cast_and_no_other() -> None:
     cast = scripted.cast()
     assert all(cast.knows(alias) for alias in scripted.ALIASES)
-    assert not cast.knows("scripted-nobody")
+    assert not cast.knows("scripted-unknown")
 
 
 @pytest.mark.parametrize("alias", scripted.ALIASES)
