@@ -13,6 +13,7 @@ from typing import Any
 
 import polars as pl
 import pyarrow as arrow  # type: ignore[import-untyped]
+from playmolt_schemas.instrument.measure_file import ROWS_MOST
 from playmolt_schemas.process_limits import MemoryLimit, set_limits
 
 from playmolt_agora.own_measures.confinement import WRITING, confine
@@ -118,7 +119,7 @@ def _run(task: dict[str, Any], turns: Any, guard: Guard) -> Any:
         found = found.to_arrow()
     if not isinstance(found, arrow.Table):
         raise TypeError(f"measure returned {type(found).__name__}; return a LazyFrame, a DataFrame or an Arrow table")
-    return found
+    return found.slice(0, ROWS_MOST + 1)  # more are refused, and would fill the memory of who reads them
 
 
 def _failure(error: BaseException, task: dict[str, Any]) -> dict[str, object]:

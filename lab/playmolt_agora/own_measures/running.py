@@ -18,13 +18,12 @@ import pyarrow as arrow  # type: ignore[import-untyped]  # pyarrow ships no type
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.instrument import measure_file
 from playmolt_schemas.instrument.laboratory import MeasureTrial
-from playmolt_schemas.instrument.measure_file import Kind, MeasureDeclaration
+from playmolt_schemas.instrument.measure_file import ROWS_MOST, Kind, MeasureDeclaration
 from playmolt_schemas.stored.agora.turn import TurnRecord
 from pyarrow import compute
 
 from playmolt_agora.measures.data.turns import table
 
-ROWS_MOST: Final = 1_000_000
 START_SECONDS: Final = 60.0
 """Extra time for importing libraries on a busy machine, not charged to the measure."""
 _CHILD: Final = (sys.executable, "-I", "-B", "-m", "playmolt_agora.own_measures.child")
@@ -136,7 +135,7 @@ def _died(declared: MeasureDeclaration, status: int, said: bytes) -> MeasureResu
 def _unlike(declared: MeasureDeclaration, found: Any) -> str | None:
     """How a table differs from its declaration."""
     if found.num_rows > ROWS_MOST:
-        return f"returned {found.num_rows:,} rows; the limit is {ROWS_MOST:,}"
+        return f"returned more than {ROWS_MOST:,} rows, which is the limit"
     if found.column_names != list(declared.columns):
         returned, expected = ", ".join(found.column_names), ", ".join(declared.columns)
         return f"returned the columns {returned}; the declared columns are {expected}"

@@ -97,6 +97,17 @@ def test_one_that_does_not_hold_is_a_code(turns: Any, body: str, code: str) -> N
     assert found.table is None
 
 
+def test_of_too_many_rows_no_more_are_read_than_show_it(turns: Any) -> None:
+    endless = declared(
+        "    import pyarrow as pa\n    n = 3_000_000\n"
+        "    return pa.table({'run': pa.repeat('x', n), 'agent': pa.repeat('y', n), 'acts': pa.repeat(1, n)})\n"
+    )
+    assert running._answer(endless, turns, 20, running._CHILD).rows == declaration.ROWS_MOST + 1
+    found = measured(endless, turns)
+    assert (found.code, found.table) == ("measure_output", None)
+    assert "more than 1,000,000 rows" in found.detail
+
+
 def test_one_that_calls_out_reaches_nobody(turns: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         server.settimeout(0.2)

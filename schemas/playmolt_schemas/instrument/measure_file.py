@@ -16,6 +16,8 @@ SECONDS: Final = 60
 SECONDS_MOST: Final = 600
 MEMORY_MB: Final = 512
 MEMORY_MB_MOST: Final = 2048
+ROWS_MOST: Final = 1_000_000
+"""The most rows of the table that a measure gives."""
 _COLUMNS_MOST: Final = 100
 _NAME_CHARS: Final = 64
 

@@ -342,7 +342,7 @@ class Onlooker:
 
     def look(self, table: Table, step: int) -> None:
         game = f"/api/games/{table.game_id}"
-        for guest, who in ((self.platform.anonymous, "nobody"), (table[2], "other"), (table[1], "chooser")):
+        for guest, who in ((self.platform.anonymous, "anonymous"), (table[2], "other"), (table[1], "chooser")):
             for path in (
                 f"{game}/state", f"{game}/state?after=1&wait=1", f"{game}/state?at=9", f"{game}/events",
                 f"{game}/log", f"{game}/state?at=9&seat={table[0].id}", "/api/games?limit=1&gameType=ox",

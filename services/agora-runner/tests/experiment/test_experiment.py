@@ -443,7 +443,7 @@ class TestForks:
 
     @pytest.mark.parametrize(
         "change",
-        ["", "model", "model=", "temperature=1", "model=nobody", "model=scripted-unknown", "model=agent_09:paid",
+        ["", "model", "model=", "temperature=1", "model=unknown", "model=scripted-unknown", "model=agent_09:paid",
          "persona=citizen_01:king", "persona=jester", "content=" + "x" * 3000],
     )  # fmt: skip
     def test_other_changes_say_what_there_is(self, bench: Bench, change: str) -> None:
