@@ -37,7 +37,7 @@ _TYPES: Final[Mapping[Kind, tuple[Any, tuple[Callable[[object], bool], ...]]]] =
     "float": (arrow.float64(), (arrow.types.is_floating,)),
     "bool": (arrow.bool_(), (arrow.types.is_boolean,)),
 }
-"""The Arrow type of each kind, and what recognises the types that become it."""
+"""The Arrow type of each kind, and what recognises the types that become it; a column of nulls becomes any of them."""
 
 
 class MeasureResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,10 +85,8 @@ def measured(
     found = _answer(declared, turns, seconds or declared.seconds, command)
     if found.code is not None:
         return found
-    reason = _unlike(declared, found.table)
-    if reason is not None:
-        return MeasureResult(code="measure_output", detail=reason)
-    return MeasureResult(table=_laid_out(declared, found.table))
+    laid = _laid_out(declared, found.table)
+    return MeasureResult(code="measure_output", detail=laid) if isinstance(laid, str) else MeasureResult(table=laid)
 
 
 def _answer(declared: MeasureDeclaration, turns: object, seconds: float, command: Sequence[str]) -> MeasureResult:
@@ -132,30 +130,32 @@ def _died(declared: MeasureDeclaration, status: int, said: bytes) -> MeasureResu
     return MeasureResult(code="measure_failed", detail=f"its process ended with status {status}. {output}".strip())
 
 
-def _unlike(declared: MeasureDeclaration, found: Any) -> str | None:
-    """How a table differs from its declaration."""
+def _laid_out(declared: MeasureDeclaration, found: Any) -> Any:
+    """The table in its declared types, rows sorted by the keys; a number that is not finite is null.
+
+    The reason in words if it differs from its declaration.
+    """
     if found.num_rows > ROWS_MOST:
         return f"returned more than {ROWS_MOST:,} rows, which is the limit"
     if found.column_names != list(declared.columns):
         returned, expected = ", ".join(found.column_names), ", ".join(declared.columns)
         return f"returned the columns {returned}; the declared columns are {expected}"
+    laid: dict[str, Any] = {}
     for name, kind in declared.columns.items():
-        dtype = found.schema.field(name).type
-        if not any(test(dtype) for test in _TYPES[kind][1]):
-            return f"column {name} has type {dtype}; the declared type is {kind}"
-    keys = Counter(zip(*(found.column(key).to_pylist() for key in declared.keys), strict=True))
-    repeated = [key for key, rows in keys.items() if rows > 1]
-    return f"two rows with the key {', '.join(map(str, repeated[0]))}" if repeated else None
-
-
-def _laid_out(declared: MeasureDeclaration, found: Any) -> Any:
-    """The table in its declared types, rows sorted by the keys; a number that is not finite is null."""
-    laid = found.cast(arrow.schema([(name, _TYPES[kind][0]) for name, kind in declared.columns.items()]))
-    for at, (name, kind) in enumerate(declared.columns.items()):
+        column, (becomes, tests) = found.column(name), _TYPES[kind]
+        if not any(test(column.type) for test in (*tests, arrow.types.is_null)):
+            return f"column {name} has type {column.type}; the declared type is {kind}"
+        try:
+            laid[name] = column.cast(becomes)
+        except arrow.ArrowInvalid as error:
+            return f"column {name} has a value that {becomes} cannot hold: {error}"
         if kind == "float":
-            column = laid.column(at)
-            laid = laid.set_column(at, name, compute.if_else(compute.is_finite(column), column, None))
-    return laid.sort_by([(key, "ascending") for key in declared.keys])
+            laid[name] = compute.if_else(compute.is_finite(laid[name]), laid[name], None)
+    keys = Counter(zip(*(laid[key].to_pylist() for key in declared.keys), strict=True))
+    repeated = [key for key, rows in keys.items() if rows > 1]
+    if repeated:
+        return f"two rows with the key {', '.join(map(str, repeated[0]))}"
+    return arrow.table(laid).sort_by([(key, "ascending") for key in declared.keys])
 
 
 TRIAL_SECONDS: Final = 5.0

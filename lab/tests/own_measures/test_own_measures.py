@@ -97,6 +97,32 @@ def test_one_that_does_not_hold_is_a_code(turns: Any, body: str, code: str) -> N
     assert found.table is None
 
 
+def test_a_number_that_its_type_cannot_hold_is_a_code_and_no_crash(turns: Any) -> None:
+    """A hash of polars has 64 bits without a sign."""
+    found = measured(declared(GOOD.replace("pl.len().cast(pl.Int64)", "pl.lit(2**63, pl.UInt64).first()")), turns)
+    assert (found.code, found.table) == ("measure_output", None)
+    assert "column acts has a value that int64 cannot hold" in found.detail
+
+
+def test_a_column_of_nulls_has_any_type(turns: Any) -> None:
+    found = measured(declared(GOOD.replace("pl.len().cast(pl.Int64)", "pl.lit(None).first()")), turns)
+    assert found.code is None, found.detail
+    assert str(found.table.schema.field("acts").type) == "int64"
+    nothing = measured(declared('    return pl.DataFrame({"run": [], "agent": [], "acts": []})\n'), turns)
+    assert (nothing.code, nothing.rows) == (None, 0), nothing.detail
+
+
+def test_keys_are_told_apart_as_they_are_written(turns: Any) -> None:
+    """A number that is not finite is written as null, so two of them are one key."""
+    numbers = HEAD.replace('("run", "agent")', '("acts",)').replace('"acts": "int"', '"acts": "float"')
+    twice = '    return pl.DataFrame({"run": ["a", "b"], "agent": ["a", "b"], "acts": [float("nan"), float("inf")]})\n'
+    labels = '"acts": {"ko": "행동", "en": "Acts"}'
+    others = "".join(f'"{name}": {{"ko": "{name}", "en": "{name}"}}, ' for name in ("run", "agent"))
+    made = declaration.read("mine", numbers.replace(labels, others + labels) + twice)
+    assert isinstance(made, MeasureDeclaration), made
+    assert measured(made, turns).code == "measure_output"
+
+
 def test_of_too_many_rows_no_more_are_read_than_show_it(turns: Any) -> None:
     endless = declared(
         "    import pyarrow as pa\n    n = 3_000_000\n"
