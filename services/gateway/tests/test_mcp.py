@@ -2,7 +2,7 @@
 
 import re
 from typing import Any
-from urllib.parse import unquote
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import httpx2
 import msgspec
@@ -344,6 +344,12 @@ def test_an_id_stays_one_part_of_the_path() -> None:
     assert call.path.count("/") == 4
     assert unquote(call.path) == "/api/games/../../x?y#z\n/state"
     assert call_of(tool("state"), {}, "").path == "/api/games/-/state"
+
+
+@pytest.mark.parametrize("text", ['say "hi"', "back\\slash", '"', "two\nlines", "한글 & more"])
+def test_a_text_of_a_query_arrives_as_it_is(text: str) -> None:
+    call = call_of(tool("games"), {"q": text, "limit": 5}, "")
+    assert parse_qs(urlsplit(call.path).query) == {"q": [text], "limit": ["5"]}
 
 
 async def test_a_part_of_the_path_that_is_missing_is_named(platform: Any, port: int) -> None:

@@ -137,7 +137,7 @@ def call_of(tool: Tool, arguments: Json, authorization: str) -> Call:
     if tool.route.method == "POST":
         whole = _WHOLE_BODY.get(tool.name)
         return Call("POST", path, headers, msgspec.json.encode(rest[whole] if whole and [*rest] == [whole] else rest))
-    query = urlencode({name: msgspec.json.encode(value).decode().strip('"') for name, value in rest.items()})
+    query = urlencode({name: _query_value(value) for name, value in rest.items()}, errors="surrogatepass")
     return Call(tool.route.method, f"{path}?{query}" if query else path, headers, b"")
 
 
@@ -171,6 +171,10 @@ def _repeat(value: object) -> str:
     if re.fullmatch(rf"[\x21-\x7e]{{1,{IDEMPOTENCY_KEY_CHARS}}}", text):
         return text
     return "text-" + hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
+def _query_value(value: object) -> str:
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 
 def _header(value: object) -> str:
