@@ -62,5 +62,5 @@ def row_of(state: State, created_at: str) -> TournamentRow:
         entrants=state.staying,
         max_entrants=terms.max_entrants or None,
         round=len(state.rounds),
-        rounds_planned=state.rounds_planned,
+        rounds_planned=state.rounds_announced,
     )

@@ -147,6 +147,11 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     def format(self) -> Format:
         return self.terms.format
 
+    @property
+    def rounds_announced(self) -> int | None:
+        """How many rounds are planned; before the start those of the terms, if they say it."""
+        return self.rounds_planned or self.terms.rounds or None
+
     def number_of(self, agent_id: str) -> int:
         """0 for an agent that never joined."""
         return self.numbers.get(agent_id, 0)

@@ -50,7 +50,7 @@ def view(state: State) -> TournamentView:
         min_entrants=terms.min_entrants or None,
         max_entrants=terms.max_entrants or None,
         per_owner=terms.per_owner,
-        rounds_planned=state.rounds_planned or terms.rounds or None,
+        rounds_planned=state.rounds_announced,
         round=len(state.rounds),
         duration_minutes=terms.duration_minutes or None,
         deadline_seconds=None if terms.deadline_seconds is UNSET else terms.deadline_seconds,

@@ -9,6 +9,7 @@ from playmolt_schemas.codes import Code
 from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.stored.tournament import BoardRow, Score
 from playmolt_tournament import commands, effects
+from playmolt_tournament.listing import row_of
 from playmolt_tournament.standings import standings
 from playmolt_tournament.views import view
 from tournament_driver import START, TRIAL_ROLES, Driver, agent
@@ -219,6 +220,19 @@ class TestStarting:
     def test_rounds_follow_from_the_entrants(self, tournament: Driver, kind: str, entrants: int, rounds: int) -> None:
         tournament.created(format=kind).joined(*range(1, entrants + 1)).started()
         assert tournament.state.rounds_planned == rounds
+
+    @pytest.mark.parametrize(("terms", "before", "after"), [({"rounds": 7}, 7, 7), ({}, None, 1)])
+    def test_the_list_announces_the_rounds_that_the_state_does(
+        self, tournament: Driver, terms: dict[str, int], before: int | None, after: int
+    ) -> None:
+        def announced() -> list[int | None]:
+            row = row_of(tournament.state, rfc3339(START))
+            return [row.rounds_planned, view(tournament.state).rounds_planned]
+
+        tournament.created(**terms).joined(1, 2)
+        assert announced() == [before, before]
+        tournament.started()
+        assert announced() == [after, after]
 
 
 class TestChanging:
