@@ -154,6 +154,10 @@ def text_schema(most: int, pattern: str = WORDS, description: str = "") -> Meta:
     return Meta(description=description, extra_json_schema={**least, "maxLength": most, "pattern": pattern})
 
 
+EXACT_MOST: Final = 2**53
+"""Whole numbers up to this one are exact as floats."""
+
+
 def decimal_text(value: Decimal) -> str:
     """Format without exponent and trailing zeros."""
     text = f"{value:f}"

@@ -10,7 +10,7 @@ from playmolt_schemas.stored.agora.turn import Action, FnClass, Language
 Value = Annotated[int, Meta(ge=0, le=10_000)] | Literal["amount"]
 """A whole number, or the amount that the act names."""
 Held = Annotated[int, Meta(ge=0, le=1_000_000)]
-Part = Annotated[str, Meta(pattern=r"^\d{1,2}(\.\d{1,6})?$")]
+Part = Annotated[str, Meta(pattern=r"^\d{1,2}(\.\d{1,18})?$")]
 Turn = Annotated[int, Meta(ge=1, le=1000)]
 RuleName = Literal[
     "tax", "pool", "elder", "crisis", "alley", "leak", "ties", "architect", "billboard", "set_tax", "subsidy",

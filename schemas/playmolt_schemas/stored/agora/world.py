@@ -12,7 +12,7 @@ from playmolt_schemas.stored.agora.turn import Language
 Whole = Annotated[int, Meta(ge=0, le=10_000)]
 Positive = Annotated[int, Meta(ge=1, le=10_000)]
 Importance = Annotated[int, Meta(ge=1, le=5)]
-Part = Annotated[str, Meta(pattern=r"^\d{1,4}(\.\d{1,6})?$")] | Annotated[int, Meta(ge=0, le=1000)]
+Part = Annotated[str, Meta(pattern=r"^\d{1,4}(\.\d{1,18})?$")] | Annotated[int, Meta(ge=0, le=1000)]
 """A number that need not be whole, as decimal text: what is stored holds no floats."""
 
 

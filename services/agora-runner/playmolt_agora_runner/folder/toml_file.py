@@ -1,4 +1,4 @@
-"""A TOML file of a plan's folder: its values, floats as decimal text, and the line of each key."""
+"""A TOML file of a plan's folder: its values, decimals as text, and the line of each key."""
 
 import tomllib
 from decimal import Decimal
@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 from playmolt_core.game.packs.toml_lines import lines_of, syntax_fault
 from playmolt_schemas.agora.plan import PlanFault
-from playmolt_schemas.text import decimal_text
+from playmolt_schemas.text import EXACT_MOST, decimal_text
 
 from playmolt_agora_runner.folder.source import KeyLines, Source
 from playmolt_agora_runner.struct_reader import StructReader
@@ -29,12 +29,18 @@ def read(source: Source, path: str) -> TomlFile | None:
     if text is None:
         return None
     try:
-        values = tomllib.loads(text, parse_float=lambda number: decimal_text(Decimal(repr(float(number)))))
+        values = tomllib.loads(text, parse_float=_number)
     except (ValueError, RecursionError) as error:
         line, reason = syntax_fault(text, error)
         source.faults.append(PlanFault("", f"is not valid TOML: {reason}", code="unreadable", file=path, line=line))
         return None
     return TomlFile(values, KeyLines(path, lines(text)))
+
+
+def _number(text: str) -> int | str:
+    """A number with a point or an exponent: an integer where it is one, as 3.0 is, else decimal text."""
+    value = float(text)
+    return int(value) if value.is_integer() and abs(value) <= EXACT_MOST else decimal_text(Decimal(repr(value)))
 
 
 def lines(text: str) -> dict[str, int]:

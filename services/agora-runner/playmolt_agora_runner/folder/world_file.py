@@ -213,6 +213,8 @@ def _own_keys(source: Source, own: Mapping[str, Any], at: KeyLines) -> WorldKeys
             source.report(at, f"actions.{name}", "is the name of an action that comes with the software")
         kept = {name: _filled(name, action) for name, action in actions.items() if name not in (*SKILLS, CONTEST)}
         own = {**own, "actions": kept}
+    if isinstance(resources := own.get("resources"), Mapping):
+        own = {**own, "resources": {name: _in_decimals(each) for name, each in resources.items()}}
     found, _ = toml_file.partly(source, WorldKeys, own, at, "")
     source.faults[before:] = [
         replace(fault, message=f"{fault.message}; write {_FORMS[fault.field]}")
@@ -221,6 +223,14 @@ def _own_keys(source: Source, own: Mapping[str, Any], at: KeyLines) -> WorldKeys
         for fault in source.faults[before:]
     ]
     return found or WorldKeys()
+
+
+def _in_decimals(resource: Any) -> Any:
+    """A resource whose rate is decimal text, as it is stored, also where the file has a whole number."""
+    match resource:
+        case {"regrowth": {"rate": int(rate)} as regrowth} if not isinstance(rate, bool):
+            return {**resource, "regrowth": {**regrowth, "rate": str(rate)}}
+    return resource
 
 
 def _filled(name: str, action: Any) -> Any:

@@ -7,11 +7,10 @@ from math import isfinite
 from typing import Any, Final
 
 import yaml
-from playmolt_schemas.text import decimal_text, unstorable
+from playmolt_schemas.text import EXACT_MOST, decimal_text, unstorable
 
 _AMOUNTS: Final = frozenset(("seed", "alpha", "money", "width", "temperature", "top_p", "effect", "dispersion"))
 """Fields that hold a number as its text."""
-_LARGEST: Final = 2**53
 
 
 class Unreadable(ValueError):
@@ -86,7 +85,7 @@ def plain(value: object) -> Any:
     if not isfinite(value):
         raise Unreadable(f"{value} is not a number that a plan may hold")
     # An integer of many digits is none that a plan means, and writing it out would take the memory.
-    return int(value) if value.is_integer() and abs(value) <= _LARGEST else Decimal(repr(value))
+    return int(value) if value.is_integer() and abs(value) <= EXACT_MOST else Decimal(repr(value))
 
 
 def amounts(value: Any) -> Any:

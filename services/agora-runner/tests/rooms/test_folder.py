@@ -51,6 +51,22 @@ def test_another_byte_is_another_lock(folder: PlanFolder, changed: Changed) -> N
 
 
 @pytest.mark.parametrize(
+    ("written", "stored"),
+    [("0", "0"), ("2", "2"), ("10.0", "10"), ("1e-3", "0.001"), ("0.3333333333333333", "0.3333333333333333")],
+)
+def test_a_rate_is_any_number_and_stored_as_decimal_text(changed: Changed, written: str, stored: str) -> None:
+    read = changed(PASTURE, 'rate = "0.35"', f"rate = {written}")
+    assert read.faults == ()
+    own = read.rooms[0].rules["own"]
+    assert own["resources"]["grass"]["regrowth"]["rate"] == stored
+
+
+def test_a_whole_number_may_have_a_point(folder: PlanFolder, changed: Changed) -> None:
+    read = changed(PASTURE, "max = 200", "max = 200.0")
+    assert (read.faults, read.rooms) == ((), folder.rooms)
+
+
+@pytest.mark.parametrize(
     ("path", "old", "new", "code"),
     [
         (PASTURE, "turns = 40", "turns = 4000", "out_of_range"),
