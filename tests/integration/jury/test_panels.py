@@ -146,6 +146,10 @@ async def test_a_panel_is_played_listed_and_reported_to_its_owner_alone(hall: St
         f"/api/jury/sessions/{listed[0]['id']}/chat/radical", json={"text": "Me too."}, headers=owner.headers
     )
     assert (chat.status_code, chat.json()["code"]) == (409, "wrong_phase")
+    gone = (await owner.client.delete(f"/api/jury/sessions/{listed[0]['id']}", headers=owner.headers)).json()
+    again = await owner.client.get(f"/api/jury/sessions?panel={panel}", headers=owner.headers)
+    erased = {"id": listed[0]["id"], "phase": "erased", "erased_at": gone["at"]}
+    assert again.json()["sessions"] == [erased, *listed[1:]]
 
 
 async def test_every_fault_of_a_plan_comes_with_its_line_and_nothing_is_opened(owner: Overseer) -> None:

@@ -11,11 +11,14 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.llm.catalogue import Catalogue
 from playmolt_core.log.folding import facts_of
-from playmolt_core.log.port import GameIndex, StreamReader
+from playmolt_core.log.port import ERASED, GameReader, StreamReader
 from playmolt_core.ops.telemetry import log
+from playmolt_core.vault.vault import Erased
+from playmolt_schemas.api import ErasedSession
 from playmolt_schemas.codes import Code
 from playmolt_schemas.games.jury import JurySessions
 from playmolt_schemas.games.jury_panels import PanelJury, PendingPanelReport
+from playmolt_schemas.identifiers import rfc3339
 from playmolt_schemas.routes.jury import NO_PANELS
 from playmolt_schemas.routes.route import HTML, JSON, PARQUET
 from playmolt_schemas.stored.panels import JuryPlayed, PanelPlace, PanelPlan
@@ -99,9 +102,9 @@ class PanelJuries:
     """Serves `GET /api/jury/sessions?panel=ID`: the juries of a panel that were opened, in the order of play. With
     `panel=none` they are left out of the caller's own sessions."""
 
-    def __init__(self, read: ReadPanel, games: GameIndex) -> None:
+    def __init__(self, read: ReadPanel, log: GameReader) -> None:
         self._read = read
-        self._games = games
+        self._log = log
 
     async def __call__(self, _: object, request: ApiRequest) -> ApiReply | Refused | Without | None:
         """None without `panel`: then all sessions of the caller are listed."""
@@ -113,12 +116,24 @@ class PanelJuries:
         found = await self._read(str(panel))
         if found is None or found.state.plan is None or not owns(found.state, request):
             return NO_PANEL
-        return ApiReply(JurySessions(tuple(_rows(found.state, found.state.plan))))
+        rows = tuple(_rows(found.state, found.state.plan))
+        known = await self._log.versions(row.id for row in rows)
+        gone = [row.id for row in rows if known.get(row.id) == ERASED]
+        erased = dict(zip(gone, await asyncio.gather(*map(self._erased, gone)), strict=True))
+        return ApiReply(JurySessions(tuple(erased.get(row.id) or row for row in rows)))
+
+    async def _erased(self, stream: str) -> ErasedSession | None:
+        """The row of a jury that was erased."""
+        try:
+            await self._log.load(stream)
+        except Erased as erased:
+            return ErasedSession(id=stream, erased_at=rfc3339(erased.at)) if erased.at else None
+        return None
 
     async def _juries_of(self, request: ApiRequest) -> AsyncIterator[str]:
         """The juries of the caller's panels, also those that may not have been opened."""
         owner = None if request.operator else request.agent_id
-        for each in await self._games.games("panel", phase=None, before=None, limit=_PANELS, opened_by=owner):
+        for each in await self._log.games("panel", phase=None, before=None, limit=_PANELS, opened_by=owner):
             found = await self._read(each.stream)
             if found is not None and found.state.plan is not None:
                 for session in sessions_of(found.state, found.state.plan):
