@@ -35,7 +35,7 @@ from playmolt_schemas.stored.jury import (
 from playmolt_jury import commands, effects
 from playmolt_jury.effects import ChainTask
 from playmolt_jury.events import JuryOpened
-from playmolt_jury.state import State, Turn
+from playmolt_jury.state import State
 
 
 def recovered(state: State, events: Sequence[Event]) -> Iterator[Command]:
@@ -110,9 +110,9 @@ def _of_the_owner(state: State, events: Sequence[Event]) -> Iterator[Command]:
 def _of_a_juror(state: State, events: Sequence[Event]) -> Iterator[Command]:
     """The command that ended a turn; the juror of the event identifies the turn."""
     speaker = next((each.juror_id for each in events if isinstance(each, _ENDS)), None)
-    owed = effects.effects(state)
-    effect = next((one for one in owed if isinstance(one.payload, Turn) and one.payload.juror_id == speaker), None)
-    if effect is None:
+    # Not by the pending effects: a panel takes the turns of its juries itself.
+    turn = next((one for one in effects.next_turns(state) if one.juror_id == speaker), None)
+    if turn is None:
         return
     uses = tuple(
         commands.ToolUse(tool=each.tool, input=each.input, result=each.result)
@@ -122,10 +122,10 @@ def _of_a_juror(state: State, events: Sequence[Event]) -> Iterator[Command]:
     lost = next((each for each in events if isinstance(each, TurnFailed)), None)
     if lost:
         yield commands.TurnLost(
-            effect_id=effect.id, code=lost.code, detail=lost.detail, attempts=lost.attempts, tools=uses
+            effect_id=turn.id, code=lost.code, detail=lost.detail, attempts=lost.attempts, tools=uses
         )
     else:
-        yield commands.JurorTurn(effect_id=effect.id, tools=uses, **_said(events))
+        yield commands.JurorTurn(effect_id=turn.id, tools=uses, **_said(events))
 
 
 _ENDS = (EvidencePresented, JurorSaid, NoteSent, OverseerSaid, Speech, TurnFailed, VoteDecided)

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from playmolt_core.effects.leased_effect import LeasedEffect, Submit
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused
 from playmolt_core.game.fold import Snapshot
+from playmolt_core.game.redecision import Fact
 from playmolt_core.llm.port import Failed, Listener, Model, ModelRequest, Record, Reply, Sending
 from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_jury import rules
@@ -35,6 +36,8 @@ from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.jury import AttemptMade
 from playmolt_schemas.stored.panels import JuryPlayed, JurySetAside, PanelPlan, PanelSpent
+
+from core.tests.decided_again import redecided
 
 JURY, PANEL = rules.jury(), Panel()
 NAME = "panel-00000000-0000-4000-8000-000000000001"
@@ -64,6 +67,7 @@ class Log:
         self.kill = kill
         self.states: dict[str, Any] = {}
         self.stored: dict[str, list[Event]] = {}
+        self.facts: dict[str, list[Fact]] = {}
         self.known: set[tuple[str, str]] = set()
 
     async def submit(self, stream: str, command: Command, command_id: str, agent: str = "") -> Accepted | Refused:
@@ -73,7 +77,9 @@ class Log:
         decided = self.decider.decide(state, command, AT)
         if isinstance(decided, Refused):
             return decided
+        facts = self.facts.setdefault(stream, [])
         for event in decided.events:
+            facts.append(Fact(state, event, len(facts) + 1, AT, command_id))
             state = self.decider.evolve(state, event, AT)
         if decided.events:
             self.states[stream] = state
@@ -89,6 +95,11 @@ class Log:
 
     async def snapshot(self, stream: str) -> Snapshot[Any] | None:
         return self.present(stream)
+
+    def differing(self) -> list[str]:
+        """The streams that today's rules decide otherwise."""
+        again = {stream: redecided(self.decider, facts) for stream, facts in self.facts.items()}
+        return [stream for stream, found in again.items() if not found.known or found.differs_at is not None]
 
     # As `player.Juries`.
     streams = property(lambda self: self)
@@ -175,6 +186,7 @@ async def test_a_panel_plays_all_its_juries_and_is_over() -> None:
     assert first.spent.calls == sum(isinstance(e, AttemptMade) for e in table.juries.stored[first.session])
     assert [move.step for move in first.moves if move.cause != "speech"] == [1, 2]
     assert {move.step for move in first.moves if move.cause == "speech"} == {3}
+    assert (len(table.juries.facts), table.juries.differing()) == (2, [])
 
 
 async def test_the_same_plan_gives_the_same_juries() -> None:
@@ -250,6 +262,7 @@ async def test_a_spent_budget_stops_the_panel_and_a_resume_goes_on() -> None:
     await whole.play()
     assert table.played()[0].moves == whole.played()[0].moves
     assert table.state.budget.calls == 900
+    assert table.juries.differing() == []
 
 
 async def test_a_budget_that_ends_during_the_vote_gives_no_jury_up() -> None:
