@@ -352,9 +352,10 @@ class Verifier:
             if named not in known:
                 self.fault(f"{what}: was judged, but its run is not in the bundle")
         for end in experiment.ends:
-            if end["run"] not in known:
+            found = known.get(end["run"])
+            if found is None and end["version"]:  # a fork that was refused has no records
                 self.fault(f"{end['run']}: the experiment records its end, but it is not in the bundle")
-            elif known[end["run"]].hashes.get(end["version"]) != end["hash"]:
+            elif found is not None and found.hashes.get(end["version"]) != end["hash"]:
                 self.fault(f"{end['run']}: version {end['version']} does not have the hash that the experiment records")
 
     def _folder(self, experiment: Stream) -> None:

@@ -97,8 +97,11 @@ class Played(msgspec.Struct, frozen=True):
     prompts: dict[str, str]
 
 
-def play(plan: str, files: Mapping[str, str] | None = None) -> Played:
-    """Lock a plan with the files of its folder, play its runs one after another, and finish the experiment."""
+def play(plan: str, files: Mapping[str, str] | None = None, *, refused: bool = False) -> Played:
+    """Lock a plan with the files of its folder, play its runs one after another, and finish the experiment.
+
+    `refused`: with a fork that could not be opened, since nobody had spoken yet.
+    """
     log, rules, world = Log(), Experiment(), Agora()
     shown: dict[str, str] = {}
     give = partial(log.give, rules, stream=EXPERIMENT)
@@ -115,6 +118,13 @@ def play(plan: str, files: Mapping[str, str] | None = None) -> Played:
         )
         state = give(state, command=experiment_commands.ReportRun(report=ended))
         log.give(world, run, spec.run, commands.EndRun(effect_id=str(effect_id(run))))
+    if refused:
+        early = experiment_commands.ForkRun(
+            run=state.runs[0].run, version=1, change="content=hello", catalogue=Catalogue()
+        )
+        state = give(state, command=early)
+        lost = experiment_commands.ReportRunWithoutResult(run=state.runs[-1].run, outcome="refused")
+        state = give(state, command=lost)
     _code(give, state, log, shown)
     streams = dict(log.records)
     return Played(streams.pop(EXPERIMENT), streams, shown)

@@ -14,7 +14,7 @@ import pytest
 from playmolt_agora.bundle import verify
 from playmolt_agora.bundle.seal import Unsealable
 
-from .conftest import Played
+from .conftest import PLAN, Played, play
 
 Export = Callable[[Played, Path], str]
 
@@ -79,6 +79,11 @@ def test_a_turn_without_its_prompt_is_not_sealed(played: Played, tmp_path: Path,
     without = msgspec.structs.replace(played, prompts={digest: played.prompts[digest] for digest in kept})
     with pytest.raises(Unsealable, match=f"prompts/{gone}.json: a turn used this prompt"):
         export(without, tmp_path / "out")
+
+
+def test_a_fork_that_was_refused_has_no_records_and_is_not_missed(tmp_path: Path, export: Export) -> None:
+    export(play(PLAN, refused=True), tmp_path)
+    assert verify.main([str(tmp_path)]) == 0
 
 
 def test_a_stream_without_records_is_not_sealed(played: Played, tmp_path: Path, export: Export) -> None:
