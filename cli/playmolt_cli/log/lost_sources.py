@@ -16,6 +16,7 @@ from playmolt_core.log.copies.files import NoRecords, records_in
 from playmolt_core.log.copies.lost import LossSearch, chained
 from playmolt_core.log.port import Archived
 from playmolt_core.log.postgres import log_of
+from playmolt_core.vault.vault import Erased
 from playmolt_schemas import subjects
 from playmolt_schemas.records import Record
 from playmolt_schemas.shards import streams
@@ -78,7 +79,7 @@ async def _streams(looking: LossSearch, name: str, pool: Pool) -> None:
                 await looking.take_heads(name, [anchors.AnchoredHead(each, *found[each]) for each in sorted(found)])
             )
     for stream in sorted(incomplete):
-        with suppress(Archived):
+        with suppress(Archived, Erased):
             stored = await log.load(stream)
             await looking.take_records(name, list(chained(stored.records if stored else ())))
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import suppress
 
 from playmolt_core.game.decider import Decider
-from playmolt_core.log.port import ARCHIVED, Archived, LogReader
+from playmolt_core.log.port import Archived, LogReader
 from playmolt_core.log.reading import in_turn, page, places, places_behind
 from playmolt_core.log.verify import rests
 from playmolt_core.vault.vault import Erased
@@ -117,7 +117,8 @@ async def _ended(log: LogReader, deciders: Mapping[str, Decider], stream: str, o
 
 async def _is_over(log: LogReader, deciders: Mapping[str, Decider], stream: str) -> bool:
     version = (await log.versions([stream])).get(stream, 0)
-    if version == ARCHIVED:
+    try:
+        stored = await log.load(stream, version - 1)
+    except (Archived, Erased):  # only what is over is archived, and nothing follows an erasure
         return True
-    stored = await log.load(stream, version - 1)
     return stored is not None and rests(deciders, stored.records[-1])

@@ -137,6 +137,9 @@ def test_tools_say_what_was_erased_and_do_not_fail(running: Stack, clients: Exit
     assert b"erased" in playmolt(running, "log", "check")
     assert msgspec.json.decode(playmolt(running, "log", "stats", "--json"))["erased"] >= 2
     assert msgspec.json.decode(playmolt(running, "verify-verdict", jury, "--json")) == {"session": jury, "erased": True}
+    assert playmolt(running, "log", "tail", "-n", "5").count(b"\n") == 5
+    lines = [msgspec.json.decode(line) for line in playmolt(running, "log", "tail", "--after=0", "--json").splitlines()]
+    assert {tuple(one["data"]) for one in lines if one["stream"] in (session, jury)} == {("sealed",)}
     playmolt(running, "log", "export", "--running", "--out", str(copy))
     manifest = msgspec.json.decode(copy.with_name("log.jsonl.manifest.json").read_bytes())
     assert {session, jury} <= set(manifest["erased"])
