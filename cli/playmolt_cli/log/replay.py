@@ -23,7 +23,7 @@ from rich.json import JSON
 
 from playmolt_cli.log.reading import need_keys, open_option
 from playmolt_cli.log.stored_copies import copy_option
-from playmolt_cli.log.stored_game import rules_of, seat_of, stored_game
+from playmolt_cli.log.stored_game import owner_of, rules_of, seat_of, stored_game
 from playmolt_cli.terminal.failures import Failure
 from playmolt_cli.terminal.narration import Narration, standings
 from playmolt_cli.terminal.options import FiniteRange, data_option, echo_json, json_option, language_option
@@ -126,7 +126,8 @@ def replay(
     DIVERGED (exit status 1). Changed or missing records are listed as breaks, like in `log verify`; with --log, the
     file is also checked against its manifest.
 
-    Sessions are sealed: without --open their records are listed as stored.
+    Sessions are sealed: without --open their records are listed as stored, with it they are narrated as their owner
+    sees them.
 
     Example: playmolt replay ox-0190… --at 12
     """
@@ -147,7 +148,9 @@ def replay(
     if records and any(map(is_sealed, records)):
         _list_sealed(game_id, records[:at], breaks, as_json=as_json)
         return
-    viewer = Viewer(seat_of(decider, game_id, records, seat)) if seat and diverged_at is None else PUBLIC
+    viewer = PUBLIC
+    if records and diverged_at is None:
+        viewer = Viewer(seat_of(decider, game_id, records, seat)) if seat else owner_of(decider, game_id, records)
     shown = moments(decider, game_id, records[:at], viewer, key)
     agreement = ReplayVerdict(breaks, diverged_at)
     if as_json:

@@ -5,13 +5,13 @@ from contextlib import suppress
 from pathlib import Path
 
 from playmolt_core.db.pool import Pool
-from playmolt_core.game.decider import Decider
+from playmolt_core.game.decider import PUBLIC, Decider, Viewer
 from playmolt_core.game.fold import step
 from playmolt_core.log.port import Archived, StoredStream
 from playmolt_core.log.postgres import PostgresLog
 from playmolt_core.log.verify import Break, Verifier, rests
 from playmolt_core.vault.stream_key import StreamKey
-from playmolt_schemas.identifiers import type_of
+from playmolt_schemas.identifiers import SESSION_TYPES, type_of
 from playmolt_schemas.records import Record
 
 from playmolt_cli.games import deciders, with_packs
@@ -73,6 +73,14 @@ def seat_of(decider: Decider, game_id: str, records: Sequence[Record], seat: str
         known = ", ".join(f"{name} ({agent})" for agent, name in seats.items())
         raise Failure(f"{seat!r} does not match exactly one seat of {game_id}. Its seats: {known or 'none'}.")
     return found[0]
+
+
+def owner_of(decider: Decider, game_id: str, records: Sequence[Record]) -> Viewer:
+    """The viewer of a game whose seat is not named: who opened a session, otherwise a spectator."""
+    if decider.game not in SESSION_TYPES:
+        return PUBLIC
+    opened = decider.participants(step(decider, decider.initial(game_id), records[0]))
+    return next(map(Viewer, opened), PUBLIC)
 
 
 def _need_end(decider: Decider, game_id: str, records: Sequence[Record]) -> None:

@@ -100,6 +100,10 @@ async def test_a_session_is_open_for_its_owner_and_with_the_keys_alone(
     assert lines(playmolt(running, *newest), session) == stored
     assert lines(playmolt(running, *newest, "--open"), session) == own
     assert verdict(running, session, "--open") == "EXACT"
+    replayed = msgspec.json.decode(playmolt(running, "replay", session, "--open", "--json"))
+    _, *spoken = [event["output"] for event in replayed["events"] if event["type"] == "turn_done"]
+    assert spoken == [record["data"]["output"] for record in own if record["type"] == "turn_recorded"]
+    assert replayed["state"]["title"] == "A deposit"
     assert verdict(running, session) == "UNVERIFIED"
     with_keys = msgspec.json.decode(playmolt(running, "log", "verify", "--json"))
     monkeypatch.setenv("DATABASE_URL", "")
