@@ -135,6 +135,23 @@ async def test_a_claim_and_its_end_are_in_the_log(
     assert [one.id for one in await owners.agents(BOB)] == [agent]
 
 
+async def test_a_change_that_follows_an_outdated_record_changes_nothing(
+    pool: Pool, owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts, database_url: str
+) -> None:
+    agent = agent_id(1)
+    await accounts.create_agent(agent, NewAgent("one"), key("one"))
+    assert isinstance(await ownership.claim(ADA, key("one"), command(), ""), ClaimedAgent)
+    for owner, kind in ((BOB, "agent_claimed"), (None, "agent_released")):
+        record = {
+            "type": kind, "data": {"agent_id": agent, "owner_id": owner or ADA}, "version": 2, "schema_version": 1,
+            "at": "2026-11-30T12:00:00Z", "hash": "11" * 32, "salt": "22" * 16, "metadata": {},
+        }  # fmt: skip
+        changed = "SELECT log.change_owner($1, $2, $3, $4)"
+        assert await pool.row(changed, agent, owner, bytes(32), msgspec.json.encode(record).decode()) == (False,)
+    assert [one.id for one in await owners.agents(ADA)] == [agent]
+    assert await history(database_url, agent) == [("agent_claimed", ADA)]
+
+
 async def test_of_six_claims_at_once_one_wins(
     owners: PgOwners, ownership: PgOwnership, accounts: PgAccounts, database_url: str
 ) -> None:

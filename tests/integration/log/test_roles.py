@@ -124,7 +124,9 @@ FUNCTIONS = {
     "log.said": "SELECT log.said('ox-1', 1, NULL, '{}', '{}', '{}', '{}', false)",
     "log.naming": "SELECT log.naming('agent-a')",
     "log.announcing": "SELECT log.announcing('tournament-a')",
-    "log.moderate": "SELECT log.moderate('moderation-1', '', '{}', '', '')",
+    "log.moderate": (
+        """SELECT log.moderate('moderation-1', '', '{"type": "banned", "data": {"subject": "agent-a"}}', '', '')"""
+    ),
     "log.rebuild_moderation": "SELECT log.rebuild_moderation()",
     "account.neutral_handle": "SELECT account.neutral_handle('agent-a')",
     "account.one_address": "SELECT account.one_address('{}')",

@@ -2382,6 +2382,38 @@ GRANT SELECT ON pack.missing TO playmolt_gateway;
 
 -- Erasing -------------------------------------------------------------------------------------------------------------
 
+-- Appends a record to a stream that only the functions below write: erasures, owners of an agent, decisions of the
+-- operator. `p_record` follows `p_followed`; if the stream has changed, it raises PM409. Call it after all that
+-- may wait for a lock: like `log.append`, it holds the log's counter until the commit.
+CREATE FUNCTION log.append_own(p_stream text, p_followed bytea, p_record json) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  stated  CONSTANT timestamptz := p_record ->> 'at';
+  nth     CONSTANT integer     := p_record ->> 'version';
+  digest  CONSTANT bytea       := decode(p_record ->> 'hash', 'hex');
+  present log.stream;
+BEGIN
+  PERFORM log.enter_types(ARRAY[p_record ->> 'type']);
+  IF nth = 1 THEN
+    INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
+    VALUES (p_stream, 0, decode(repeat('00', 32), 'hex'), stated, stated) ON CONFLICT DO NOTHING;
+  END IF;
+  UPDATE log.stream AS s SET version = nth, hash = digest, updated_at = stated
+  WHERE s.stream = p_stream AND s.version = nth - 1 AND s.hash = p_followed RETURNING s.* INTO present;
+  IF NOT FOUND THEN
+    RAISE SQLSTATE 'PM409';
+  END IF;
+  PERFORM log.open_part(present.shard, present.number);
+  UPDATE log.head AS h SET position = h.position + 1 WHERE h.shard = present.shard;
+  INSERT INTO log.record (
+    position, shard, number, version, type, schema_version, data, metadata, at, salt, hash, closes, decides
+  )
+  SELECT h.position, h.shard, present.number, nth,
+    (SELECT t.code FROM log.event_type AS t WHERE t.name = p_record ->> 'type'),
+    (p_record ->> 'schema_version')::smallint, p_record -> 'data', p_record -> 'metadata', stated,
+    decode(p_record ->> 'salt', 'hex'), digest, false, false
+  FROM log.head AS h WHERE h.shard = present.shard;
+END $$;
+
 -- The data of a session for its erasure: its owner, the end of its records, and whether it is erased.
 CREATE FUNCTION log.session(p_stream text) RETURNS TABLE (
   owner text, version integer, hash bytea, created_at timestamptz, updated_at timestamptz,
@@ -2407,7 +2439,6 @@ CREATE FUNCTION log.erase(
 DECLARE
   nothing CONSTANT bytea       := decode(repeat('00', 32), 'hex');
   stated  CONSTANT timestamptz := p_record ->> 'at';
-  nth     CONSTANT integer     := p_record ->> 'version';
   said    CONSTANT json        := p_record -> 'data';
   present log.stream;
 BEGIN
@@ -2427,16 +2458,6 @@ BEGIN
     RETURN false;
   END IF;
 
-  IF nth = 1 THEN
-    INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
-    VALUES ('erasure-sessions', 0, nothing, stated, stated) ON CONFLICT DO NOTHING;
-  END IF;
-  UPDATE log.stream AS s SET version = nth, hash = decode(p_record ->> 'hash', 'hex'), updated_at = stated
-  WHERE s.stream = 'erasure-sessions' AND s.version = nth - 1 AND s.hash = p_followed;
-  IF NOT FOUND THEN
-    RETURN false;
-  END IF;
-
   PERFORM vault.erase(p_stream);
   DELETE FROM lease.fault AS f WHERE f.stream = p_stream;
   DELETE FROM lease.in_flight AS f WHERE f.stream = p_stream;
@@ -2446,15 +2467,10 @@ BEGIN
   WHERE s.stream = p_stream;
   DELETE FROM log.outcome AS o WHERE o.stream = p_stream;
   DELETE FROM blob.text AS t WHERE t.stream = p_stream;
-
-  UPDATE log.head AS h SET position = h.position + 1 WHERE h.shard = log.shard_of('erasure-sessions');
-  INSERT INTO log.record (
-    position, shard, number, version, type, schema_version, data, metadata, at, salt, hash, closes, decides
-  )
-  SELECT h.position, h.shard, s.number, nth, (SELECT t.code FROM log.event_type AS t WHERE t.name = p_record ->> 'type'), (p_record ->> 'schema_version')::smallint, said,
-    p_record -> 'metadata', stated, decode(p_record ->> 'salt', 'hex'), decode(p_record ->> 'hash', 'hex'), false, false
-  FROM log.head AS h JOIN log.stream AS s ON s.shard = h.shard WHERE s.stream = 'erasure-sessions';
+  PERFORM log.append_own('erasure-sessions', p_followed, p_record);
   RETURN true;
+EXCEPTION WHEN SQLSTATE 'PM409' THEN
+  RETURN false;
 END $$;
 
 -- The end of the stream of erasures.
@@ -2504,12 +2520,8 @@ $$;
 CREATE FUNCTION log.change_owner(p_agent text, p_owner text, p_followed bytea, p_record json) RETURNS boolean
 LANGUAGE plpgsql SECURITY DEFINER AS $$
 DECLARE
-  named   CONSTANT text        := 'ownership-' || substr(p_agent, length('agent-') + 1);
-  stated  CONSTANT timestamptz := p_record ->> 'at';
-  nth     CONSTANT integer     := p_record ->> 'version';
-  said    CONSTANT json        := p_record -> 'data';
-  before  text;
-  present log.stream;
+  said   CONSTANT json := p_record -> 'data';
+  before text;
 BEGIN
   SELECT a.owner_id INTO before FROM account.agent AS a WHERE a.id = p_agent FOR UPDATE;
   IF NOT FOUND THEN
@@ -2520,30 +2532,12 @@ BEGIN
   ) THEN
     RAISE EXCEPTION 'the record describes another change' USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  PERFORM log.enter_types(ARRAY[p_record ->> 'type']);
-  IF nth = 1 THEN
-    INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
-    VALUES (named, 0, decode(repeat('00', 32), 'hex'), stated, stated) ON CONFLICT DO NOTHING;
-  END IF;
-  UPDATE log.stream AS s SET version = nth, hash = decode(p_record ->> 'hash', 'hex'), updated_at = stated
-  WHERE s.stream = named AND s.version = nth - 1 AND s.hash = p_followed RETURNING s.* INTO present;
-  IF NOT FOUND THEN
-    RETURN false;
-  END IF;
-  PERFORM log.open_part(present.shard, present.number);
   UPDATE account.agent AS a SET owner_id = p_owner WHERE a.id = p_agent;
   PERFORM account.drop_notices(NULL, p_agent);
-
-  UPDATE log.head AS h SET position = h.position + 1 WHERE h.shard = present.shard;
-  INSERT INTO log.record (
-    position, shard, number, version, type, schema_version, data, metadata, at, salt, hash, closes, decides
-  )
-  SELECT h.position, h.shard, present.number, nth,
-    (SELECT t.code FROM log.event_type AS t WHERE t.name = p_record ->> 'type'),
-    (p_record ->> 'schema_version')::smallint, said, p_record -> 'metadata', stated,
-    decode(p_record ->> 'salt', 'hex'), decode(p_record ->> 'hash', 'hex'), false, false
-  FROM log.head AS h WHERE h.shard = present.shard;
+  PERFORM log.append_own('ownership-' || substr(p_agent, length('agent-') + 1), p_followed, p_record);
   RETURN true;
+EXCEPTION WHEN SQLSTATE 'PM409' THEN
+  RETURN false;
 END $$;
 
 -- For each agent: its owner by the last record of its stream of owners (null after a release), and its stored owner. An
@@ -2783,40 +2777,22 @@ DECLARE
   nth     CONSTANT integer     := p_record ->> 'version';
   kind    CONSTANT text        := p_record ->> 'type';
   said    CONSTANT json        := p_record -> 'data';
-  present log.stream;
 BEGIN
   IF NOT starts_with(p_stream, 'moderation-') THEN
     RAISE EXCEPTION '% is not a stream of decisions', p_stream USING ERRCODE = 'invalid_parameter_value';
   END IF;
-  PERFORM log.enter_types(ARRAY[kind]);
-  IF nth = 1 THEN
-    INSERT INTO log.stream (stream, version, hash, created_at, updated_at)
-    VALUES (p_stream, 0, decode(repeat('00', 32), 'hex'), stated, stated) ON CONFLICT DO NOTHING;
-  END IF;
-  UPDATE log.stream AS s SET version = nth, hash = decode(p_record ->> 'hash', 'hex'), updated_at = stated
-  WHERE s.stream = p_stream AND s.version = nth - 1 AND s.hash = p_followed RETURNING s.* INTO present;
-  IF NOT FOUND THEN
-    RETURN false;
-  END IF;
-  PERFORM log.open_part(present.shard, present.number);
   PERFORM log.apply_moderation(kind, said, log.moderation_revision() + 1);
   IF kind IN ('name_hidden', 'renamed', 'name_restored') THEN
     PERFORM account.show_name(said ->> 'subject');
   ELSIF kind IN ('banned', 'unbanned') THEN
     PERFORM account.forget_keys(said ->> 'subject');
   END IF;
+  PERFORM log.append_own(p_stream, p_followed, p_record);
   INSERT INTO account.notice (stream, version, subject, kind, game_id, until, note, at)
   VALUES (p_stream, nth, p_subject, kind, said ->> 'game_id', (said ->> 'until')::timestamptz, p_note, stated);
-
-  UPDATE log.head AS h SET position = h.position + 1 WHERE h.shard = present.shard;
-  INSERT INTO log.record (
-    position, shard, number, version, type, schema_version, data, metadata, at, salt, hash, closes, decides
-  )
-  SELECT h.position, h.shard, present.number, nth, (SELECT t.code FROM log.event_type AS t WHERE t.name = kind),
-    (p_record ->> 'schema_version')::smallint, said, p_record -> 'metadata', stated,
-    decode(p_record ->> 'salt', 'hex'), decode(p_record ->> 'hash', 'hex'), false, false
-  FROM log.head AS h WHERE h.shard = present.shard;
   RETURN true;
+EXCEPTION WHEN SQLSTATE 'PM409' THEN
+  RETURN false;
 END $$;
 
 -- All decisions, oldest first.
