@@ -485,11 +485,41 @@ def test_sentences(text: str, split: list[str]) -> None:
         ("₩1,000", "1,000 won"), ("$5 million", "5,000,000 dollars"), ("제750조", "Article 750"),
         ("Sept. 3, 2023", "September 3, 2023"), ("3 Sep 2023", "2023-09-03"), ("won 7,000,000", "7 million won"),
         ("twenty-five thousand dollars", "$25,000"), ("a million and two hundred thousand won", "1,200,000 won"),
-        ("2019다12345", "2019 다 12345"),
+        ("2019다12345", "2019 다 12345"), ("22. 3. 4.에 받았다.", "2022년 3월 4일"), ("23.04.11.", "2023-04-11"),
+        ("In Hadley v Baxendale the loss was remote.", "Hadley v. Baxendale"),
+        ("Carlill v Carbolic Ball", "Carlill v. Carbolic"),
+        ("港币3万元", "3万港元"), ("3만 스위스 프랑", "CHF 30,000"), ("₹50,000", "50,000 rupees"),
     ],
 )  # fmt: skip
 def test_spelling_does_not_matter(one: str, other: str) -> None:
     assert [found.key for found in particulars(one)] == [found.key for found in particulars(other)] != []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "verdict"),
+    [
+        ("The court will undoubtedly rule in our favour.", "promise"), ("Success is assured.", "promise"),
+        ("The claim is bound to fail.", "promise"), ("The tenant is bound to pay and liable for rent.", None),
+        ("There is no way the claim can fail.", "promise"), ("Whether the claim will certainly succeed is open.", None),
+        ("절대 패소하지 않습니다.", "promise"), ("패소할 리가 없다.", "promise"),
+        ("청구는 당연히 기각된다.", "promise"),
+        ("책임이 당연히 인정되는 것은 아니다.", None), ("승소하려면 반드시 증거가 필요하다.", "word"),
+        ("百分之百胜诉。", "promise"), ("毫无疑问原告会赢。", "promise"), ("被告必定败诉。", "promise"),
+        ("未必胜诉。", None),
+    ],
+)  # fmt: skip
+def test_certainty_has_many_words(sentence: str, verdict: str | None) -> None:
+    assert guardrails.certainty(sentence) == verdict
+
+
+def test_shares_and_penalties_in_chinese_are_no_estimate_of_an_outcome() -> None:
+    assert guardrails.estimates("被告胜诉的概率为百分之八十。")
+    assert not guardrails.estimates("被告持有60%的股份，应承担责任。")
+
+
+def test_a_surname_with_something_for_the_given_name_is_a_name_in_chinese() -> None:
+    assert list(names("被告李某称没有收到，陈某甲也没有。")) == ["李某", "陈某甲"]
+    assert list(names("双方于某日在某公司见面，对方某员工签收。")) == []
 
 
 def test_a_surname_is_known_by_the_name_it_belongs_to(confirmed: Any) -> None:

@@ -42,6 +42,11 @@ PATTERNS: Final = (
     ),
     re.compile(rf"(?<![一二三四五六七八九十百千\d]){_MONTH_ZH}{_DAY_ZH}"),
     re.compile(r"(?<!\w)['’](?P<short>\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
+    re.compile(
+        r"(?<![\d.,])(?<!버전 )(?<!버전)(?<!제)(?P<short>\d\d)\.(?P<gap>\s?)(?P<m>\d{1,2})\.(?P=gap)(?P<d>\d{1,2})\."
+        r"(?=\s?[가-힣]|$)"
+    ),
+    re.compile(r"^(?P<short>\d\d)\.\s?(?P<m>\d{1,2})\.\s?(?P<d>\d{1,2})$"),
     re.compile(r"(?<!\d)(?P<y>\d{4})\s?년\s?(?P<m>\d{1,2})\s?월(?:\s?(?P<d>\d{1,2})\s?일)?"),
     re.compile(r"(?<![\d-])(?P<y>(?:19|20)\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
     re.compile(

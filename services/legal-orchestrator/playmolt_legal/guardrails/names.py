@@ -13,7 +13,7 @@ _KO_HONOURED: Final = re.compile(rf"{_KO_FULL}[가-힣]{{1,2}})\s?(?:{'|'.join(_
 _KO_TITLED: Final = re.compile(rf"{_KO_FULL}[{_KO.given}]{{1,2}})\s?{_KO_TITLE}")
 _KO_ALONE: Final = re.compile(rf"(?<![가-힣\d])(?<!\d )(?P<name>[{_KO.alone}])\s{_KO_TITLE}")
 _KO_ROLE: Final = re.compile(
-    rf"(?:{'|'.join(_KO.roles)})\s(?P<name>[{_KO.alone}이][{_KO.given}]{{2}})(?=[이가은는께의와과]|에게)"
+    rf"(?:{'|'.join(_KO.roles)})\s(?P<name>[{_KO.alone}이윤한][{_KO.given}]{{2}})(?=[이가은는께의와과]|에게)"
 )
 _KO_SURNAME: Final = re.compile(rf"(?<![가-힣])(?P<name>[{_KO.surnames}])\s?(?:씨|모\s?씨){_KO.after}")
 _ZH_SURNAMES: Final = (
@@ -27,6 +27,10 @@ _ZH_TITLED: Final = re.compile(
     rf"(?P<name>(?!(?<=[对双我买卖甲乙一])方)[{_ZH_SURNAMES}](?:某[某甲乙丙]?|[\u4e00-\u9fff]{{0,2}}))"
     r"(?:先生|女士|小姐|经理|总经理|律师|法官|主任|会计|医生|老师|总监)"
 )
+_ZH_SOME: Final = re.compile(
+    rf"(?<!对)(?P<name>[{_ZH_SURNAMES}]某[某甲乙丙]?)(?!年|月|日|地|处|个|些|种|一|次|时|项|类|方|单位|公司|银行|人|部)"
+)
+"""Somebody whose given name is left out: 李某."""
 _EN = TABLES.names_en
 _CAPITAL: Final = r"(?:[A-Z]['’])?[A-Z][a-zà-ÿ]+(?:[A-Z][a-zà-ÿ]+)*(?:[-'’][A-Z]?[a-zà-ÿ]+)*"
 _EN_TITLED: Final = re.compile(rf"\b{_EN.titles}\.?\s(?P<name>{_CAPITAL}(?:\s{_CAPITAL})?)")
@@ -41,9 +45,10 @@ _EN_ABSTRACT: Final = re.compile(_EN.abstract)
 
 def names(sentence: str) -> Iterator[str]:
     """The people a sentence names: a Korean name with an honorific, a title or a role, a capitalised English name,
-    a Chinese one with a title."""
+    a Chinese one with a title, or with 某 for the given name."""
     yield from _korean_names(sentence)
-    yield from (match["name"] for match in _ZH_TITLED.finditer(sentence))
+    for pattern in (_ZH_TITLED, _ZH_SOME):
+        yield from (match["name"] for match in pattern.finditer(sentence))
     yield from _english_names(sentence)
 
 

@@ -41,7 +41,10 @@ _NUMBER: Final = r"\d[\d,]*(?:\.\d+)?"
 _KO_UNIT: Final = "(?:조|억|천만|백만|십만|만|천|백)"
 _EN_UNIT: Final = r"(?:\s?(?:thousand|million|billion|trillion|bn|k|m)\b)"
 _ZH_UNIT: Final = "(?:亿|千万|百万|十万|万|千|百)"
-_ZH_MONEY: Final = "美元|美金|欧元|日元|韩元|英镑|元(?!旦|素|件|首|月|气|宵)|块(?=钱|$|[，。；、])"
+_ZH_MONEY: Final = (
+    "港元|港币|加元|澳元|瑞士法郎|卢布|卢比|新台币|美元|美金|欧元|日元|韩元|英镑"
+    "|元(?!旦|素|件|首|月|气|宵)|块(?=钱|$|[，。；、])"
+)
 _CODE: Final = "|".join(sorted(TABLES.case_codes, key=len, reverse=True))
 _PARTY: Final = r"[A-Z][\w.&'’-]*"
 _LAW_EN: Final = r"(?:[A-Z][a-z]+ ){1,5}(?:Act|Code|Constitution)"
@@ -52,7 +55,7 @@ _CASES: Final = (
     re.compile(rf"(?<!\d)(?:19|20)\d\d\s?-?(?:{'|'.join(TABLES.case_codes_en)})-?\s?\d{{1,7}}(?!\d)"),
     re.compile(r"\[(?:18|19|20)\d\d\] (?:\d{1,2} )?[A-Z][A-Za-z]{1,6}(?: [A-Z][a-z]{1,5})? \d{1,5}\b"),
     re.compile(rf"\b\d{{1,4}} (?:{TABLES.reporters_en}) \d{{1,5}}\b"),
-    re.compile(rf"\b{_PARTY}(?: (?:of|the|and|&|{_PARTY})){{0,4}} vs?\. {_PARTY}(?: [A-Z][\w&'’-]*){{0,3}}"),
+    re.compile(rf"\b{_PARTY}(?: (?:of|the|and|&|{_PARTY})){{0,4}} vs?\.? {_PARTY}(?: [A-Z][\w&'’-]*){{0,3}}"),
     re.compile(r"\b(?:[Cc]ase|[Dd]ocket) (?:[Nn]o\.?|[Nn]umber) ?[\w-]*\d[\w/-]*"),
 )
 _STATUTE_KO: Final = re.compile(
@@ -75,6 +78,7 @@ _WORD_EN: Final = "|".join((*TABLES.numbers_en, *TABLES.scales_en))
 _NO_NOUN: Final = r"\s*(?:$|[.,;:!?)])|\s(?:is|was|were|are|in|to|for|by|as|or|and|on|from|at|that|plus|per|due|owed)\b"
 """What follows a sum that has no currency; a noun would say that people or things are counted."""
 _AMOUNTS: Final = (
+    re.compile(rf"(?P<currency>港币|新台币)\s?(?P<zh>{_NUMBER}\s?{_ZH_UNIT}?)\s?元?"),
     re.compile(
         rf"(?<![\d.,])(?P<zh>(?:{_NUMBER}\s?{_ZH_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)(?P<currency>{_ZH_MONEY})"
     ),
@@ -83,7 +87,7 @@ _AMOUNTS: Final = (
     re.compile(rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙])"),
     re.compile(
         rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)"
-        r"(?:미국\s?|미\s?)?(?P<currency>달러|유로|엔(?![지진터])|파운드|위안)"
+        r"(?:미국\s?|미\s?|스위스\s?|인도\s?)?(?P<currency>달러|유로|엔(?![지진터])|파운드|위안|프랑|루피|루블)"
     ),
     re.compile(
         rf"(?<![\d.,제])(?P<ko>(?:{_NUMBER}\s?조\s?)?(?:{_NUMBER}\s?(?:억|천만|백만)\s?){{1,3}})"
@@ -91,17 +95,18 @@ _AMOUNTS: Final = (
     ),
     re.compile(rf"(?<![\d.,제])(?P<ko>{_NUMBER}\s?만)(?=[을은이가][^.?!]{{0,12}}(?:{TABLES.paying_ko}))"),
     re.compile(
-        rf"(?P<currency>US\$|[₩￦$€£¥]|\b(?:KRW|USD|EUR|GBP|JPY|CNY|RMB)|\b[Ww]on(?=\s?\d[\d,]{{4}}))"
+        rf"(?P<currency>US\$|[₩￦$€£¥₹]|\b(?:KRW|USD|EUR|GBP|JPY|CNY|RMB|CHF|INR)|\b[Ww]on(?=\s?\d[\d,]{{4}}))"
         rf"\s?(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"
     ),
     re.compile(
         rf"(?<![\d.,])(?<!weigh )(?<!weighs )(?<!weighed )(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"
-        r"\s(?P<currency>won|dollars?|euros?|pounds?|yen|yuan|KRW|USD|EUR|GBP|JPY|CNY|RMB)\b",
+        r"\s(?:Swiss |Indian )?(?P<currency>won|dollars?|euros?|pounds?|francs?|rupees|yen|yuan"
+        r"|KRW|USD|EUR|GBP|JPY|CNY|RMB|CHF|INR)\b",
         re.IGNORECASE,
     ),
     re.compile(
         rf"\b(?P<words>(?:(?:{_WORD_EN})[\s-](?:and )?){{0,8}}(?:{'|'.join(TABLES.scales_en)}))\s"
-        rf"(?P<currency>won|dollars?|euros?|pounds?|yen)\b",
+        rf"(?:Swiss |Indian )?(?P<currency>won|dollars?|euros?|pounds?|francs?|rupees|yen)\b",
         re.IGNORECASE,
     ),
     re.compile(
@@ -153,7 +158,13 @@ def _take(pattern: re.Pattern[str], text: str, read: Read) -> tuple[str, list[Pa
     return pattern.sub(seen, text), found
 
 
+_SIDES: Final = re.compile(r"([\w&'’-]+)\.? vs?\.? ([\w&'’-]+)")
+
+
 def _case(match: re.Match[str]) -> Particular:
+    """A case with parties is known by the words beside the "v": "In Smith v Jones Ltd" is Smith v. Jones."""
+    if sides := _SIDES.search(match[0]):
+        return Particular("case", (f"{sides[1]} v {sides[2]}".casefold(),), match[0].strip())
     return Particular("case", (re.sub(r"[\s()（）〔〕\[\]-]", "", match[0]).casefold(),), match[0].strip())
 
 
