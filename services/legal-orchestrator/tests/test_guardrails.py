@@ -8,6 +8,7 @@ import pytest
 from playmolt_legal.guardrails import corpus, guardrails
 from playmolt_legal.guardrails.names import names
 from playmolt_legal.guardrails.particulars import particulars
+from playmolt_legal.guardrails.personal import personal
 from playmolt_legal.guardrails.sentences import sentences
 from playmolt_schemas.stored.legal import Citation, DraftSetAside, GuardrailHit
 
@@ -489,6 +490,7 @@ def test_sentences(text: str, split: list[str]) -> None:
         ("In Hadley v Baxendale the loss was remote.", "Hadley v. Baxendale"),
         ("Carlill v Carbolic Ball", "Carlill v. Carbolic"),
         ("港币3万元", "3万港元"), ("3만 스위스 프랑", "CHF 30,000"), ("₹50,000", "50,000 rupees"),
+        ("s. 12 of the Sale of Goods Act", "Section 12 of the Sale of Goods Act"),
     ],
 )  # fmt: skip
 def test_spelling_does_not_matter(one: str, other: str) -> None:
@@ -510,6 +512,24 @@ def test_spelling_does_not_matter(one: str, other: str) -> None:
 )  # fmt: skip
 def test_certainty_has_many_words(sentence: str, verdict: str | None) -> None:
     assert guardrails.certainty(sentence) == verdict
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "법무법인에 사건을 의뢰할 것을 권고한다.", "Retain litigation counsel before the hearing.",
+        "Speak to a solicitor before signing.", "Get a second opinion from an external firm.", "最好请一位律师代理。",
+    ],
+)  # fmt: skip
+def test_counsel_is_recommended_in_many_words(sentence: str) -> None:
+    assert guardrails.recommends_counsel(sentence)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["电话：021-6234 5678。", "账号为6217000010012345678。", "주소는 홍길동@예시.한국이다."]
+)
+def test_personal_data_in_other_forms(sentence: str) -> None:
+    assert personal(sentence)
 
 
 def test_shares_and_penalties_in_chinese_are_no_estimate_of_an_outcome() -> None:

@@ -47,7 +47,9 @@ _ZH_MONEY: Final = (
 )
 _CODE: Final = "|".join(sorted(TABLES.case_codes, key=len, reverse=True))
 _PARTY: Final = r"[A-Z][\w.&'’-]*"
-_LAW_EN: Final = r"(?:[A-Z][a-z]+ ){1,5}(?:Act|Code|Constitution)"
+_LAW_EN: Final = (
+    r"(?:[A-Z][a-z]+ (?:of |and |for )?){1,5}(?:Act|Code|Constitution|Ordinance|Convention|Rules|Regulations?)"
+)
 
 _CASES: Final = (
     re.compile(r"[（(\[〔](?:19|20)\d\d[）)\]〕]\s?[\u4e00-\u9fff]{1,3}\d{0,4}[\u4e00-\u9fff]{1,4}\d{1,7}号"),
@@ -56,6 +58,7 @@ _CASES: Final = (
     re.compile(r"\[(?:18|19|20)\d\d\] (?:\d{1,2} )?[A-Z][A-Za-z]{1,6}(?: [A-Z][a-z]{1,5})? \d{1,5}\b"),
     re.compile(rf"\b\d{{1,4}} (?:{TABLES.reporters_en}) \d{{1,5}}\b"),
     re.compile(rf"\b{_PARTY}(?: (?:of|the|and|&|{_PARTY})){{0,4}} vs?\.? {_PARTY}(?: [A-Z][\w&'’-]*){{0,3}}"),
+    re.compile(r"\b[Cc]ases? [CT][-‑]\d{1,4}/\d\d\b"),
     re.compile(r"\b(?:[Cc]ase|[Dd]ocket) (?:[Nn]o\.?|[Nn]umber) ?[\w-]*\d[\w/-]*"),
 )
 _STATUTE_KO: Final = re.compile(
@@ -68,11 +71,15 @@ _STATUTE_ZH: Final = re.compile(
     rf"(?:\s?第\s?(?:\d+|{SPELT_ZH}+)\s?[款项])*"
 )
 _CONTRACT: Final = re.compile(rf"(?:{TABLES.contracts})(?:\s?[의상])?\s?$")
+_OF_LAW: Final = (
+    rf"(?<![\w'’])(?:ss?\.|[Rr]ules?|[Rr]egulations?)(?=\s?\d{{1,4}}(?:\(\w{{1,3}}\))* of (?:the )?{_LAW_EN})"
+)
+"""What also begins an article where its law follows."""
 _STATUTE_EN: Final = re.compile(
-    rf"(?:(?P<before>{_LAW_EN}),? )?(?:\b(?:[Aa]rticles?|[Aa]rt\.|[Ss]ections?|[Ss]ec\.)|§§?)\s?"
+    rf"(?:(?P<before>{_LAW_EN}),? )?(?:\b(?:[Aa]rticles?|[Aa]rt\.|[Ss]ections?|[Ss]ec\.)|§§?|{_OF_LAW})\s?"
     rf"(?P<article>\d{{1,4}})(?:-(?P<branch>\d+))?(?!\d|-\d)"
-    rf"(?!(?:\(\d+\))* of (?:the |this |that |our |their )?(?:[a-z]+ )?(?:{TABLES.contracts_en}))"
-    rf"(?:\(\d+\))*(?: of (?:the )?(?P<after>{_LAW_EN}))?"
+    rf"(?!(?:\(\w{{1,3}}\))* of (?:the |this |that |our |their )?(?:[a-z]+ )?(?:{TABLES.contracts_en}))"
+    rf"(?:\(\w{{1,3}}\))*(?: of (?:the )?(?P<after>{_LAW_EN}))?"
 )
 _WORD_EN: Final = "|".join((*TABLES.numbers_en, *TABLES.scales_en))
 _NO_NOUN: Final = r"\s*(?:$|[.,;:!?)])|\s(?:is|was|were|are|in|to|for|by|as|or|and|on|from|at|that|plus|per|due|owed)\b"
