@@ -18,9 +18,44 @@ def found(facts: Facts, identifier: str) -> Fact | None:
 
 
 def following_id(facts: Facts, letter: str) -> str:
-    """The next id of a letter; ids are never reused."""
-    everything = (*facts.confirmed, *facts.disputed, *facts.past)
-    return f"{letter}{max((int(fact.id[1:]) for fact in everything if fact.id[0] == letter), default=0) + 1}"
+    """The next id of a letter; ids are never reused, not even those of facts that a new intake dropped."""
+    there = (fact.id for fact in (*facts.confirmed, *facts.disputed, *facts.past))
+    once = (identifier for record in facts.history for identifier in (record.id, record.new_id or ""))
+    taken = (int(identifier[1:]) for identifier in (*there, *once) if identifier.startswith(letter))
+    return f"{letter}{max(taken, default=0) + 1}"
+
+
+def kept(before: Facts, after: Facts, inputs: Iterable[str]) -> Facts:
+    """The facts that remain where the person restates timeline or evidence of a session that carries facts over.
+
+    What the person said of a fact stays, and its history. Other facts stay while their entries and evidence do, or
+    where they have none, while an input contains them.
+    """
+    given = [plain(text) for text in inputs]
+    entries = {item.id for item in after.timeline if item in before.timeline}
+    backing = {item.id for item in after.evidence if item in before.evidence}
+
+    def trimmed(fact: Fact) -> Fact:
+        return replace(
+            fact,
+            timeline=tuple(each for each in fact.timeline if each in entries),
+            evidence=tuple(each for each in fact.evidence if each in backing),
+        )
+
+    def stays(fact: Fact) -> bool:
+        if fact.source == "person":
+            return True
+        if fact.timeline or fact.evidence:
+            return trimmed(fact) == fact
+        return any(plain(fact.quote or fact.text) in text for text in given)
+
+    return replace(
+        after,
+        confirmed=tuple(trimmed(fact) for fact in before.confirmed if stays(fact)),
+        disputed=tuple(trimmed(fact) for fact in before.disputed if stays(fact)),
+        past=tuple(trimmed(fact) for fact in before.past),
+        history=before.history,
+    )
 
 
 class FactRequest(msgspec.Struct, frozen=True):

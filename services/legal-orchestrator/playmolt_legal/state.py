@@ -190,9 +190,10 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 def numbered_timeline(facts: Facts, more: MoreFacts) -> tuple[TimelineItem, ...]:
     """Added entries of the timeline with the ids that follow."""
+    first = 1 + max((int(item.id[1:]) for item in facts.timeline), default=0)
     return tuple(
         TimelineItem(id=f"T{number}", when=entry.when, what=entry.what, agreed=entry.agreed)
-        for number, entry in enumerate(more.timeline, len(facts.timeline) + 1)
+        for number, entry in enumerate(more.timeline, first)
     )
 
 
@@ -229,10 +230,21 @@ def _opened(_: State, event: SessionOpened, at: datetime) -> Changes:
 
 
 def _posted(state: State, event: FactsPosted, _: datetime) -> Changes:
-    facts = Facts(evidence=event.evidence, timeline=event.timeline, corrections=state.facts.corrections)
-    if event.timeline == state.facts.timeline and event.evidence == state.facts.evidence:
-        # Carried over unchanged, with the person's changes to them.
-        facts = replace(state.facts, questions=(), refused=(), risk_accepted=None)
+    facts = replace(
+        state.facts,
+        evidence=event.evidence,
+        timeline=event.timeline,
+        questions=(),
+        refused=(),
+        risk_accepted=None,
+    )
+    if event.timeline != state.facts.timeline or event.evidence != state.facts.evidence:
+        narrative = event.narrative
+        added = (text for each in narrative.additions for text in (each.text, *(one.text for one in each.answers)))
+        entries = (f"{entry.when} {entry.what}" for entry in event.timeline)
+        evidence = (f"{item.title} {item.description}" for item in event.evidence)
+        texts = (narrative.overview, narrative.acts, narrative.opposing_claims, *added, *state.uploads.values())
+        facts = fact_states.kept(state.facts, facts, (*texts, *entries, *evidence))
     return {"narrative": event.narrative, "facts": facts, "settled": False}
 
 

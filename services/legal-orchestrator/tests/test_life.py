@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from playmolt_core.game.decider import Accepted
-from playmolt_legal import effects
+from playmolt_legal import commands, effects
 from playmolt_legal.report.report import report
 from playmolt_legal.roles import prompts
 from playmolt_schemas.codes import Code
@@ -305,3 +305,40 @@ def test_the_report_tells_what_is_past_and_what_is_stale(agreed: Any) -> None:
     made: Any = report(agreed.state)
     assert [(each.id, each.state, each.replaced_by) for each in made.facts.past] == [("F1", "superseded", "F5")]
     assert {turn.phase for turn in made.stale} >= {"JUDGE_R1", "VERIFIER_R1"}
+
+
+# In a session that carries the facts over
+
+
+def linked(session: Any, **body: Any) -> Any:
+    """The session after this one, with facts posted and sorted."""
+    session.form("end", resolution="new_session")
+    opening = session.decider.successor(session.state)
+    session.state = session.decider.initial("legal-2")
+    session.when(opening).when(commands.PostFacts(agent_id="agent-1", body=body))
+    return session.spoken()
+
+
+def test_new_evidence_in_a_linked_session_leaves_what_the_person_said_of_the_facts(session: Any) -> None:
+    session.to("end").change("F1", action="correct", text="물품을 2024년 3월 5일에 인도하지 못했다")
+    [new] = [fact.id for fact in session.state.facts.confirmed if fact.replaces == "F1"]
+    contract = next(item for item in session.state.facts.evidence if item.id == "E2")
+    same = {"title": contract.title, "description": contract.description}
+    receipt = {"title": "영수증", "description": "돈을 받았다고 적혀 있다"}
+    after = linked(session, evidence=[same, receipt]).view()["facts"]
+    assert (fact(session, "F1")["state"], fact(session, "F1")["replaced_by"]) == ("superseded", new)
+    assert (fact(session, new)["state"], fact(session, new)["timeline"]) == ("agreed", ["T1"])
+    assert [item["title"] for item in after["evidence"]] == ["계약서", "영수증"]
+    assert [item["id"] for item in after["evidence"]] == ["E2", "E3"]
+    assert all("E1" not in each["evidence"] for each in after["confirmed"])
+
+
+def test_an_agreed_entry_that_is_said_anew_in_a_linked_session_is_a_fact_with_a_new_id(session: Any) -> None:
+    before = session.to("end").change("F1", action="withdraw").view()["facts"]
+    used = {record["id"] for record in before["history"]}
+    timeline = [{"when": "2024-03-06", "what": "물품을 다음 날 인도했다", "agreed": True}]
+    after = linked(session, timeline=timeline).view()["facts"]
+    [agreed] = [fact for fact in after["confirmed"] if fact["source"] == "agreed"]
+    assert (agreed["text"], agreed["timeline"]) == ("물품을 다음 날 인도했다", ["T3"])
+    assert agreed["id"] not in used
+    assert (fact(session, "F1")["state"], fact(session, "F1")["timeline"]) == ("withdrawn", [])

@@ -6,6 +6,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 from playmolt_schemas.stored.legal import Fact, FactsStipulated, NumberedText, RefusedItem
 
+from playmolt_legal.fact_states import following_id, sorted_by_state
 from playmolt_legal.facts.inputs import entry_input, inputs, quoted, supplied
 from playmolt_legal.guardrails import guardrails
 from playmolt_legal.guardrails.corpus import Corpus
@@ -158,5 +159,5 @@ class _FactSet:
         self.facts.append(Fact(id=self._next(letter), text=item["text"], quote=item["quote"], **given))
 
     def _next(self, letter: str) -> str:
-        taken = [int(fact.id[1:]) for fact in (*self.facts, *self._past) if fact.id[0] == letter]
-        return f"{letter}{max(taken, default=0) + 1}"
+        present = sorted_by_state(self._state.facts, self.facts)
+        return following_id(present, letter)

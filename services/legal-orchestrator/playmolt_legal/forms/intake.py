@@ -1,9 +1,10 @@
 """Parses the bodies that open a session and post its facts."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 from playmolt_schemas.body_fields import BodyFields, Faults, bounds, read_body
 from playmolt_schemas.games.legal import FactsRequest, OpenSessionRequest
 from playmolt_schemas.stored.legal import (
@@ -52,12 +53,29 @@ def read_facts(body: Any, carried: tuple[Narrative, Facts] | None, present: Fact
         additions=earlier.additions,
     )
     more = MoreFacts(timeline=fields.field(MoreFacts, "timeline"), evidence=fields.field(MoreFacts, "evidence"))
-    timeline = facts.timeline if "timeline" not in fields.body else numbered_timeline(Facts(), more)
-    evidence = facts.evidence
-    if "evidence" in fields.body:
-        uploaded = tuple(item for item in present.evidence if item.uploaded)
-        evidence = (*uploaded, *numbered_evidence(Facts(evidence=uploaded), more))
+    timeline = tuple(_timeline(facts, more)) if "timeline" in fields.body else facts.timeline
+    evidence = tuple(_evidence(facts, present, more)) if "evidence" in fields.body else facts.evidence
     return fields.result(PostedFacts(narrative=narrative, timeline=timeline, evidence=evidence))
+
+
+def _timeline(carried: Facts, more: MoreFacts) -> Iterator[TimelineItem]:
+    """The entries posted; one that is carried over unchanged keeps its id, the others get the ids that follow."""
+    there = {(item.when, item.what, item.agreed): item for item in reversed(carried.timeline)}
+    kept = [there.pop((entry.when, entry.what, entry.agreed), None) for entry in more.timeline]
+    rest = tuple(entry for entry, old in zip(more.timeline, kept, strict=True) if old is None)
+    numbered = iter(numbered_timeline(carried, replace(more, timeline=rest)))
+    return (old or next(numbered) for old in kept)
+
+
+def _evidence(carried: Facts, present: Facts, more: MoreFacts) -> Iterator[Evidence]:
+    """Uploads, then the evidence posted; what is carried over unchanged keeps its id."""
+    typed = [item for item in carried.evidence if not item.uploaded]
+    there = {(item.title, item.description): item for item in reversed(typed)}
+    kept = [there.pop((item.title, item.description), None) for item in more.evidence]
+    rest = tuple(item for item, old in zip(more.evidence, kept, strict=True) if old is None)
+    numbered = iter(numbered_evidence(present, replace(more, evidence=rest)))
+    yield from (item for item in present.evidence if item.uploaded)
+    yield from (old or next(numbered) for old in kept)
 
 
 def _lines(fields: BodyFields, name: str, carried: str) -> str:
