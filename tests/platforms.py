@@ -21,7 +21,7 @@ from urllib.parse import urlsplit, urlunsplit
 import asyncpg
 from playmolt_cli.local import stack
 from playmolt_cli.local.embedded import Postgres, binaries, child
-from playmolt_cli.local.services import FORKED, environment
+from playmolt_cli.local.services import Counts, environment, forked
 from playmolt_core.db.migrate import migrate
 from playmolt_core.ops import forks
 from playmolt_core.ops.forks import Fork, ForkServer
@@ -80,7 +80,8 @@ async def _statements(url: str, *statements: str) -> None:
         await connection.close()
 
 
-IMPORTED = (*FORKED, "tests.warm")
+SERVICES = forked(Counts())
+IMPORTED = (*SERVICES, "tests.warm")
 
 
 def environment_of_forks() -> dict[str, str]:
@@ -134,7 +135,7 @@ class Stack(stack.Stack):
         server, log = _forks(), self.folder.log("forkserver")
         mine, its = socket.socketpair()
         with mine, its:
-            fork_server(server, its, FORKED, log=log, environment=environment)
+            fork_server(server, its, SERVICES, log=log, environment=environment)
             fd = mine.fileno()
             arguments = [*arguments, "--forks", str(fd)]
             return server.start("up", "playmolt_cli", arguments, log=self.log, environment=environment, fds={fd: fd})

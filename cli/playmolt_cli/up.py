@@ -15,6 +15,7 @@ from playmolt_core.db.pool import close, connect
 from playmolt_core.llm.catalogue import load
 from playmolt_core.settings import OtherShards, sound
 from playmolt_jury.chain import deployer_key
+from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.services import Counts
@@ -83,6 +84,7 @@ def _checked_packs(named: str, further: tuple[Path, ...]) -> str:
     "--pack", "packs", type=click.Path(path_type=Path, exists=True, file_okay=False), multiple=True, metavar="FOLDER",
     help="Folder of a pack of cases or questions to offer, in addition to PLAYMOLT_PACKS. Repeatable.",
 )  # fmt: skip
+@click.option("--only", type=click.Choice(sorted(ENGINES)), multiple=True, hidden=True, help="An engine to start.")
 @click.option("--forks", type=int, hidden=True, help="A descriptor that leads to a fork server.")
 def up(
     port: int | None,
@@ -92,6 +94,7 @@ def up(
     gateways: int,
     spectators: int,
     packs: tuple[Path, ...],
+    only: tuple[str, ...],
     forks: int | None,
 ) -> None:
     """Run the whole platform on this machine until Ctrl-C.
@@ -113,7 +116,7 @@ def up(
     folder = Folder(settings.data)
     folder.lock()
     channel = None if forks is None else socket.socket(fileno=forks)
-    supervisor = Supervisor(folder, settings, Counts(engines, gateways, spectators), announce, channel)
+    supervisor = Supervisor(folder, settings, Counts(engines, gateways, spectators, only), announce, channel)
     for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(signum, lambda *_: supervisor.ask_stop())
     try:

@@ -148,7 +148,7 @@ def experiments_client(url: str | None, key: str | None, data: Path | None) -> I
     settings = read_settings()
     folder = data or Path(settings.data)
     with (
-        operator_platform(url, key, folder, settings.operator_key) as (where, operator_key),
+        operator_platform(url, key, folder, settings.operator_key, engine="agora-runner") as (where, operator_key),
         ExperimentsClient(where, operator_key) as client,
     ):
         try:

@@ -131,7 +131,7 @@ def _text(plan: Path) -> str:
 def _client(url: str | None, key: str | None, data: Path | None) -> Iterator[Client]:
     settings = read_settings()
     folder = data or Path(settings.data)
-    with operator_platform(url, key, folder, settings.operator_key) as (where, operator_key):
+    with operator_platform(url, key, folder, settings.operator_key, engine="trial-engine") as (where, operator_key):
         try:
             with Client(where, operator_key, retry=_RETRY) as client:
                 yield client

@@ -133,11 +133,24 @@ Process = Popen[bytes] | Fork
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """How many processes of each kind."""
+    """How many processes of each kind, and of which engines."""
 
     engines: int = 1
     gateways: int = 1
     spectators: int = 1
+    only: tuple[str, ...] = ()
+    """The engines of a platform that one command or test needs. It has no house, and a chain only for the engine of
+    juries. Empty: all engines."""
+
+    def services(self) -> dict[str, int]:
+        """Service → its processes, in start order."""
+        numbers = {"relay": 1, **dict.fromkeys(self.only or ENGINES, self.engines)}
+        numbers |= {"gateway": self.gateways, "spectator": self.spectators}
+        return numbers if self.only else {**numbers, _HOUSE: 1}
+
+    @property
+    def has_chain(self) -> bool:
+        return CHAIN_ENGINE in self.services()
 
 
 class Program(msgspec.Struct, frozen=True):
@@ -165,6 +178,7 @@ _MODULES = {
     **{service: engine.module for service, engine in engines().items()},
 }
 CHAIN_MODULE = "playmolt_devchain"
+CHAIN_ENGINE: Final = "trial-engine"
 LABORATORY_MODULE = "playmolt_agora.service"
 LABORATORY: Final = "agora-lab"
 _READER: Final = "reader"
@@ -247,7 +261,7 @@ def service_settings(
         mine = replace(mine, operator_key="", house_key="", pictures="")
     if not seals(ENGINES.get(service, ())):
         mine = replace(mine, seal_keys="")
-    if service != "trial-engine":
+    if service != CHAIN_ENGINE:
         mine = replace(mine, evm_deployer_key="", jury_secret="")
     if service != "agora-runner":
         mine = replace(mine, laboratory_key="")
@@ -283,13 +297,15 @@ def address(host: str, port: int) -> str:
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-FORKED: Final = (*_MODULES.values(), _HOUSE_MODULE, CHAIN_MODULE, LABORATORY_MODULE)
-"""The modules that the fork server imports."""
+def forked(counts: Counts) -> tuple[str, ...]:
+    """The modules that the fork server imports."""
+    services = (_MODULES.get(service, _HOUSE_MODULE) for service in counts.services())
+    return (*services, *((CHAIN_MODULE,) if counts.has_chain else ()), LABORATORY_MODULE)
 
 
-def fork_server(log: Path, channel: socket.socket | None = None) -> ForkServer:
+def fork_server(log: Path, counts: Counts, channel: socket.socket | None = None) -> ForkServer:
     """Create the fork server of the services, without any secret. `channel` leads to one that runs already."""
-    return ForkServer(FORKED, log=log, environment=environment(CliSettings()), channel=channel)
+    return ForkServer(forked(counts), log=log, environment=environment(CliSettings()), channel=channel)
 
 
 class Fleet(msgspec.Struct, frozen=True):
@@ -311,9 +327,8 @@ class Fleet(msgspec.Struct, frozen=True):
 
     def programs(self) -> list[Program]:
         """The services in start order."""
-        numbers = {"relay": 1, **dict.fromkeys(ENGINES, self.counts.engines)}
-        numbers |= {"gateway": self.counts.gateways, "spectator": self.counts.spectators, _HOUSE: 1}
         chain = [self._chain(self.chain)] if self.chain else []
+        numbers = self.counts.services()
         return chain + [self._program(service, number) for service, count in numbers.items() for number in range(count)]
 
     def _chain(self, folder: Path) -> Program:
@@ -340,6 +355,7 @@ class Fleet(msgspec.Struct, frozen=True):
         if service == _HOUSE:
             arguments += ["--url", address(settings.host, self.gateway.getsockname()[1])]
         name, module = f"{service}-{number + 1}", _MODULES.get(service, _HOUSE_MODULE)
-        log, health = self.log_of(name), f"{address(settings.host, port)}/readyz"
+        own = "?self" if service == "gateway" and self.counts.only else ""
+        log, health = self.log_of(name), f"{address(settings.host, port)}/readyz{own}"
         start = partial(self.forks.start, name, module, arguments, log=log, environment=environment(settings), fds=fds)
         return Program(name, _RANKS.get(service, _ENGINE_RANK), start, partial(probe.ready, health), log, health)

@@ -20,8 +20,12 @@ _STOP_SECONDS = 90.0
 
 
 @contextmanager
-def operator_platform(url: str | None, key: str | None, folder: Path, operator_key: str) -> Iterator[tuple[str, str]]:
-    """The gateway and the operator key of a platform: at `url`, or on a data folder, where one is started if none runs.
+def operator_platform(
+    url: str | None, key: str | None, folder: Path, operator_key: str, *, engine: str
+) -> Iterator[tuple[str, str]]:
+    """The gateway and the operator key of a platform: at `url`, or on a data folder.
+
+    If none runs on the folder, one is started with this engine alone.
 
     Raises Failure and NotReadyError.
     """
@@ -34,7 +38,7 @@ def operator_platform(url: str | None, key: str | None, folder: Path, operator_k
     if run is not None:
         yield run.gateway, key or run.operator_key
         return
-    with Stack(folder) as stack:
+    with Stack(folder, ("--only", engine)) as stack:
         yield stack.run.gateway, stack.run.operator_key
 
 

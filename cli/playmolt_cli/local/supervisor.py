@@ -173,7 +173,7 @@ class Supervisor:
         self._hurry = False
         self._chores: list[Chore] = []
         self._laboratory: OnDemand | None = None
-        self._forks = fork_server(folder.log("forkserver"), forks)
+        self._forks = fork_server(folder.log("forkserver"), counts, forks)
 
     def start(self, prepare: Callable[[str], int]) -> None:
         """Start everything. `prepare` gets the database's URL before any service starts (for migrations) and returns
@@ -239,7 +239,7 @@ class Supervisor:
             self._passwords = self._folder.passwords(USERS)
             nats = Nats(self._folder.nats, passwords=self._passwords, shards=settings.log_shards or 1)
             settings = replace(settings, nats_url=self._serve(nats).url)
-        if not settings.evm_rpc_url:
+        if not settings.evm_rpc_url and self._counts.has_chain:
             self._chain = self._folder.chain
             # It makes a block per transaction and never reorganizes.
             settings = replace(

@@ -4,9 +4,10 @@ from typing import cast
 
 import pytest
 from playmolt_cli.local.embedded.nats import SERVICES, USERS
-from playmolt_cli.local.services import environment, service_settings
+from playmolt_cli.local.services import CHAIN_MODULE, Counts, environment, forked, service_settings
 from playmolt_cli.settings import CliSettings
 from playmolt_core.settings import all_settings, from_environment
+from playmolt_schemas.identifiers import ENGINES
 
 PASSWORDS = {user: f"{user} secret" for user in USERS}
 COMMON = CliSettings(
@@ -61,3 +62,11 @@ def test_only_the_gateway_knows_the_secret_of_sign_ins() -> None:
 def test_nats_from_outside_keeps_the_given_user() -> None:
     given = CliSettings(nats_url="nats://elsewhere", nats_user="all", nats_password="of it")
     assert service_settings("relay", given, {}).nats_user == "all"
+
+
+@pytest.mark.parametrize("engine", sorted(ENGINES))
+def test_a_platform_for_one_engine_starts_no_other(engine: str) -> None:
+    alone = Counts(only=(engine,))
+    assert set(alone.services()) == {"relay", engine, "gateway", "spectator"}
+    assert (CHAIN_MODULE in forked(alone)) is (engine == "trial-engine")
+    assert set(forked(alone)) < set(forked(Counts()))

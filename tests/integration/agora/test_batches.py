@@ -79,7 +79,11 @@ async def test_each_batch_holds_the_next_call_of_every_run_and_a_kill_submits_no
         stand_in = BatchServer(server, says)
         # What one key may take is not the operator's, whose experiment it is.
         running = stack(
-            PLAYMOLT_MODELS=catalogue_of(server, folder), PLAYMOLT_DAY_MONEY="1", PLAYMOLT_KEY_DAY_TOKENS="1"
+            "--only",
+            "agora-runner",
+            PLAYMOLT_MODELS=catalogue_of(server, folder),
+            PLAYMOLT_DAY_MONEY="1",
+            PLAYMOLT_KEY_DAY_TOKENS="1",
         )
         async with Operator(running) as operator:
             experiment = await operator.open(PLAN)
@@ -123,7 +127,7 @@ async def test_what_a_batch_of_an_ended_experiment_costs_is_counted_also_after_a
 ) -> None:
     async with FakeServer() as server:
         stand_in = BatchServer(server, Says(), slow=10**6)
-        running = stack(PLAYMOLT_MODELS=catalogue_of(server, folder), PLAYMOLT_DAY_MONEY="1")
+        running = stack("--only", "agora-runner", PLAYMOLT_MODELS=catalogue_of(server, folder), PLAYMOLT_DAY_MONEY="1")
         async with Operator(running) as operator:
             experiment = await operator.open(PLAN)
             await operator.until_event(experiment, "batch_submitted")

@@ -37,6 +37,8 @@ def test_the_commons_go_from_plan_to_bundle_in_both_languages(folder: Path) -> N
     assert experiment in err
     assert "finished: runs 4/4, turns 256/256" in err
     assert Folder(data).run() is None
+    started = {log.stem for log in (folder / "data" / "logs").glob("*-1.log")}
+    assert started == {"postgres-1", "nats-1", "relay-1", "agora-runner-1", "gateway-1", "spectator-1"}
     (plan / "worlds" / "pasture.toml").write_text("edited after the lock")
     analyzed = json.loads(playmolt("analyze", experiment, "--out", str(folder / "study"), "--data", data, "--json")[0])
     turns = [json.loads(line) for line in (folder / "study/turns.jsonl").read_text("utf-8").splitlines()]
@@ -98,7 +100,7 @@ def posted(http: httpx.Client, body: object, query: dict[str, str], key: str) ->
 
 def test_a_measure_that_does_not_hold_is_refused_before_the_lock_whichever_way_its_plan_comes(folder: Path) -> None:
     """On the platform that runs already, by its URL, over HTTP, and on one that the command starts."""
-    with Stack(folder / "data", environment=OWN) as stack:
+    with Stack(folder / "data", ("--only", "agora-runner"), OWN) as stack:
         run = stack.run
         with httpx.Client(
             base_url=run.gateway, headers={"Authorization": f"Bearer {run.operator_key}"}, timeout=60
@@ -140,7 +142,7 @@ def test_a_plan_that_changes_on_disk_is_another_experiment_and_the_command_says_
     seen = json.loads(playmolt("plan", str(plan), "--json")[0])["folder"]["hash"]
     assert f"folder {seen} (" in playmolt("plan", str(plan))[0]
     first = f"{world.read_text('utf-8')}# one\n"
-    with Stack(folder / "data", environment=OWN):
+    with Stack(folder / "data", ("--only", "agora-runner"), OWN):
 
         def run(status: int) -> tuple[str, str]:
             """The experiment, and what was said about it."""

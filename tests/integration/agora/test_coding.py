@@ -53,7 +53,7 @@ async def test_a_judge_that_is_killed_twice_asks_nothing_twice_and_agreement_is_
         server.otherwise = judges
         catalogue = folder / "models.toml"
         catalogue.write_text(server.toml(input_price=1, output_price=2))
-        running = stack("--engines", "2", PLAYMOLT_MODELS=str(catalogue))
+        running = stack("--only", "agora-runner", "--engines", "2", PLAYMOLT_MODELS=str(catalogue))
         data = ("--data", str(running.folder.path))
         async with Operator(running) as operator:
             experiment = await operator.finished(plan("scripted-steady", turns=2, runs=4))

@@ -75,7 +75,7 @@ def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
     )
     catalogue.write_text("\n".join(entries))
     own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": str(catalogue)}
-    with Stack(session_folder / "agora", (), own) as running:
+    with Stack(session_folder / "agora", ("--only", "agora-runner"), own) as running:
         yield running
 
 

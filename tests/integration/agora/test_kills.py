@@ -69,7 +69,7 @@ async def test_whatever_is_killed_no_turn_is_lost_or_taken_twice_and_the_bundle_
         server.otherwise = model = Answering(delay=0.3)
         catalogue = folder / "models.toml"
         catalogue.write_text(server.toml(input_price=1, output_price=2))
-        running = stack("--engines", "2", PLAYMOLT_MODELS=str(catalogue))
+        running = stack("--only", "agora-runner", "--engines", "2", PLAYMOLT_MODELS=str(catalogue))
         async with Operator(running) as operator:
             # The first 48 requests are questions aside, so that both kinds of questions are killed.
             experiment = await operator.open(plan(turns=2, runs=2, languages=("ko", "en"), interviews=[WHY]))
@@ -157,7 +157,7 @@ async def test_a_plan_survives_the_process_that_examines_it(stack: StackFactory,
     async with FakeServer() as server:
         catalogue = folder / "models.toml"
         catalogue.write_text(server.toml())
-        running = stack(PLAYMOLT_MODELS=str(catalogue))
+        running = stack("--only", "agora-runner", PLAYMOLT_MODELS=str(catalogue))
         with Gated() as server.otherwise:  # the runs are under way until they are stopped
             async with Operator(running) as operator:
                 assert (await operator.sent(tested | {"seed": "8"}, "?dry=1")).status_code == 200
@@ -184,7 +184,7 @@ async def test_a_laboratory_killed_in_a_report_a_look_and_a_bundle_costs_a_repea
     async with FakeServer() as server:
         catalogue = folder / "models.toml"
         catalogue.write_text(server.toml() + server.toml("held", model="held-model"))
-        running = stack(PLAYMOLT_MODELS=str(catalogue))
+        running = stack("--only", "agora-runner", PLAYMOLT_MODELS=str(catalogue))
         async with Operator(running) as operator:
             with Gated(model="held-model") as server.otherwise:  # two runs are under way while the laboratory is killed
                 experiment = await operator.open(plan() | {"models": ["fake", "held"], "phases": compared})

@@ -53,7 +53,7 @@ def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:  # noqa
     catalogue = session_folder / "kills-models.toml"
     catalogue.write_text("".join(model.toml(name, model=name) for name in ("free", "held", "away")))
     own = {"DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": str(catalogue)}
-    with Stack(session_folder / "agora-kills", ("--engines", "2"), own) as running:
+    with Stack(session_folder / "agora-kills", ("--only", "agora-runner", "--engines", "2"), own) as running:
         yield running
 
 

@@ -39,7 +39,7 @@ async def test_of_two_replicas_calls_at_most_one_in_twenty_is_refused_and_none_i
         server.otherwise = narrow
         catalogue = folder / "models.toml"
         catalogue.write_text(server.toml(input_price=1, output_price=2, concurrent=16))
-        running = stack("--engines", "2", PLAYMOLT_MODELS=str(catalogue))
+        running = stack("--only", "agora-runner", "--engines", "2", PLAYMOLT_MODELS=str(catalogue))
         async with Operator(running) as operator:
             experiment = await operator.finished(plan(turns=4, runs=8))
             state = await operator.get(f"/api/agora/experiments/{experiment}")

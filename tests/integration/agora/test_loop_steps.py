@@ -26,7 +26,8 @@ def watched(session_folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def running(session_folder: Path, watched: Path) -> Iterator[Stack]:
-    with Stack(session_folder / "steps", (), OWN | {loop_steps.FOLDER: str(watched)}) as running:
+    engines = ("--only", "agora-runner", "--only", "ox-engine")
+    with Stack(session_folder / "steps", engines, OWN | {loop_steps.FOLDER: str(watched)}) as running:
         yield running
 
 
@@ -73,7 +74,7 @@ async def test_a_plan_of_five_tests_delays_nobody(running: Stack, watched: Path)
         experiment = opened.json()["experiment"]
         again = await operator.call("POST", EXPERIMENTS, FIVE_TESTS, **{"Idempotency-Key": "five"})
         assert (again.status_code, again.json()["experiment"]) == (201, experiment)
-        assert (await operator.call("GET", "/readyz")).status_code == 200
+        assert (await operator.call("GET", "/readyz?self")).status_code == 200
         assert (await operator.post(experiment, "look")).status_code == 200
         assert len(await operator.runs(experiment)) == 156
         assert (await operator.post(experiment, "stop")).status_code == 200

@@ -18,5 +18,5 @@ def model() -> Iterator[FakeServer]:
 
 @pytest.fixture(scope="session")
 def running(session_folder: Path, model: FakeServer) -> Iterator[Stack]:
-    with platform_with(model, session_folder / "jury") as running:
+    with platform_with(model, session_folder / "jury", "--only", "trial-engine") as running:
         yield running

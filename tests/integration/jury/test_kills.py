@@ -87,7 +87,7 @@ async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, m
     model.otherwise = ballot
     catalogue = folder / "models.toml"
     catalogue.write_text(model.toml())
-    running = stack(PLAYMOLT_MODELS=str(catalogue), EVM_RPC_URL="")
+    running = stack("--only", "trial-engine", PLAYMOLT_MODELS=str(catalogue), EVM_RPC_URL="")
     gateway = running.run.gateway
     talking = await Overseer(gateway).__aenter__()
     await talking.open(model="fake")

@@ -45,7 +45,7 @@ def model() -> Iterator[FakeServer]:
 @pytest.fixture(scope="module")
 def hall(model: FakeServer, session_folder: Path) -> Iterator[Stack]:
     settings = {"PLAYMOLT_PANELS": "keys", "PLAYMOLT_KEY_DAY_SESSIONS": str(DAY_SESSIONS)}
-    with platform_with(model, session_folder / "panels", **settings) as running:
+    with platform_with(model, session_folder / "panels", "--only", "trial-engine", **settings) as running:
         yield running
 
 
@@ -264,6 +264,19 @@ def test_a_budget_that_ends_in_the_middle_stops_the_command_and_a_raised_one_goe
     assert run(hall, whole, plan(n=6)).returncode == 0
     free = json.loads((whole / "out" / "panel.json").read_text())
     assert (free["arguments"], free["scripts"], free["spent"]) == (last["arguments"], last["scripts"], last["spent"])
+
+
+def test_without_a_platform_the_engine_of_juries_and_its_chain_start_alone(session_folder: Path) -> None:
+    folder = session_folder / "alone"
+    folder.mkdir()
+    (folder / "plan.toml").write_text(plan(chain="last"))
+    command = ("jury", "panel", "run", str(folder / "plan.toml"), "--out", str(folder / "out"))
+    environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
+    done = playmolt(*command, "--data", str(folder / "data"), environment=environment, seconds=200)
+    assert done.returncode == 0, done.stderr
+    assert json.loads((folder / "out" / "panel.json").read_text())["scripts"]["A"]["n"] == 2
+    started = {log.stem for log in (folder / "data" / "logs").glob("*-1.log")}
+    assert started == {"postgres-1", "nats-1", "evm-1", "relay-1", "trial-engine-1", "gateway-1", "spectator-1"}
 
 
 def test_two_runs_never_write_into_one_folder(hall: Stack, tmp_path: Path) -> None:
