@@ -133,7 +133,7 @@ Process = Popen[bytes] | Fork
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """How many processes of each kind, and of which engines."""
+    """How many processes of each kind, and which engines."""
 
     engines: int = 1
     gateways: int = 1
