@@ -243,6 +243,15 @@ def test_scripted_answers_fit_the_schema_they_are_asked_with(
     assert {"FACTS_STIPULATE", "JUDGE_R1", "OPPOSING_R2", "VERIFIER_R2"} <= seen
 
 
+def test_a_scripted_answer_ends_a_sentence_once(sessions: Any, language: str) -> None:
+    entry = {"ko": "물품을 인도했다.", "en": "The goods were delivered.", "zh": "货物已经交付。"}[language]
+    session = sessions(language=language).facts(timeline=[{"when": "x", "what": entry, "agreed": True}])
+    for phase in ("JUDGE_R1", "CLAIMANT_R1", "OPPOSING_R1"):
+        answer = json.dumps(scripted.answer(session.to(phase).state, phase), ensure_ascii=False)
+        assert entry[:-1] in answer
+        assert not any(twice in answer for twice in ("。。", "。，", "..", ".,"))
+
+
 def test_every_character_has_an_alias() -> None:
     assert scripted.ALIASES["scripted"] == "plain"
     assert scripted.ALIASES["scripted-no-go"] == "no_go"

@@ -154,7 +154,7 @@ class _Script:
         if state.facts.confirmed:
             fact = state.facts.confirmed[place % len(state.facts.confirmed)]
             said = {
-                "text": self._one(phrases, name).replace("{fact}", fact.text[:_FACT_CHARS].rstrip(" .")),
+                "text": self._one(phrases, name).replace("{fact}", fact.text[:_FACT_CHARS].rstrip(" .。")),
                 "basis": [fact.id],
                 "issue": self._issue(place),
             }
