@@ -233,7 +233,7 @@ def attach(
     if title and len(chosen) > 1:
         raise click.UsageError("--title is for a single file.")
     for file in chosen:
-        if file != STDIN and not Path(file).is_file():
+        if file != STDIN and not Path(file).exists():
             raise click.UsageError(f"File {file!r} does not exist.")
     options = AttachOptions(
         title=title, kind="statute" if statute else "evidence", encoding=encoding, pages=pages, dry=dry,

@@ -1,5 +1,6 @@
 """What is read of a file is shown before it is uploaded; refusals are in the session's language."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -9,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 from playmolt.client import Client
 from playmolt_cli.legal.attach import AttachOptions, attach_files, in_words
+from playmolt_cli.legal.commands import legal
 from playmolt_cli.terminal.failures import Failure
 from playmolt_gateway.uploads import refusals
 from playmolt_schemas.codes import FieldFault
@@ -91,3 +93,12 @@ def test_a_file_that_cannot_be_sent_says_why_and_holds_up_no_other(tmp_path: Pat
         f"scan.pdf: 파일이 {UPLOAD_BYTES + 5_000_000:,}바이트로, 한도인 {UPLOAD_BYTES:,}바이트를"
     )
     assert platform.dry == [False]
+
+
+def test_a_folder_and_a_pipe_are_no_missing_files(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    asked = ["attach", "--url", "http://127.0.0.1:9", "--key", "pm_x"]
+    for there in (tmp_path, pipe):
+        assert "does not exist" not in CliRunner().invoke(legal, [*asked, str(there), "legal-1"]).output
+    assert "does not exist" in CliRunner().invoke(legal, [*asked, str(tmp_path / "none"), "legal-1"]).output
