@@ -537,6 +537,11 @@ def test_shares_and_penalties_in_chinese_are_no_estimate_of_an_outcome() -> None
     assert not guardrails.estimates("被告持有60%的股份，应承担责任。")
 
 
+@pytest.mark.parametrize("when", ["12.05.21", "12. 5. 21"])
+def test_a_date_of_two_figures_by_itself_is_read_both_ways(when: str) -> None:
+    assert particulars(when)[0].readings == (("2012", "5", "21"), ("2021", "5", "12"))
+
+
 def test_a_surname_with_something_for_the_given_name_is_a_name_in_chinese() -> None:
     assert list(names("被告李某称没有收到，陈某甲也没有。")) == ["李某", "陈某甲"]
     assert list(names("双方于某日在某公司见面，对方某员工签收。")) == []

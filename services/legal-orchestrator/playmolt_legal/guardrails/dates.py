@@ -46,7 +46,7 @@ PATTERNS: Final = (
         r"(?<![\d.,])(?<!버전 )(?<!버전)(?<!제)(?P<short>\d\d)\.(?P<gap>\s?)(?P<m>\d{1,2})\.(?P=gap)(?P<d>\d{1,2})\."
         r"(?=\s?[가-힣]|$)"
     ),
-    re.compile(r"^(?P<short>\d\d)\.\s?(?P<m>\d{1,2})\.\s?(?P<d>\d{1,2})$"),
+    re.compile(r"^(?P<short>\d\d)\.\s?(?P<m>\d{1,2})\.\s?(?P<d>\d{1,2})(?P<ends>)$"),
     re.compile(r"(?<!\d)(?P<y>\d{4})\s?년\s?(?P<m>\d{1,2})\s?월(?:\s?(?P<d>\d{1,2})\s?일)?"),
     re.compile(r"(?<![\d-])(?P<y>(?:19|20)\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
     re.compile(
@@ -76,11 +76,18 @@ PATTERNS: Final = (
 
 
 def readings(match: re.Match[str]) -> tuple[tuple[str, str, str], ...]:
-    """Year, month and day of a date, "0" where it says none; both ways of one such as 3/5/2024; none of no date."""
+    """Year, month and day of a date, "0" where it says none.
+
+    Both ways of one such as 3/5/2024 or 12.05.21; nothing where there is no such day.
+    """
     parts = match.groupdict()
     year, month, day = _year(parts), _month(parts), _day(parts)
-    ways = ((month, day), (day, month)) if parts.get("mark") else ((month, day),)
-    return tuple((str(year), str(month), str(day)) for month, day in ways if month <= 12 and day <= 31)
+    ways = [(year, month, day)]
+    if parts.get("mark"):
+        ways.append((year, day, month))
+    if "ends" in parts:
+        ways.append((int(_in_full(parts["d"])), month, int(parts["short"] or 0)))
+    return tuple((str(year), str(month), str(day)) for year, month, day in ways if month <= 12 and day <= 31)
 
 
 def _year(parts: Mapping[str, str | None]) -> int:
@@ -112,6 +119,7 @@ def _in_full(short: str | None) -> str:
     """The year that '23 is."""
     if short is None:
         return "0"
+    short = short.zfill(2)
     return f"20{short}" if short < _CENTURY_BEFORE else f"19{short}"
 
 
