@@ -23,6 +23,11 @@ def dates(language: Language, *whens: str) -> Sequence[str]:
     return [found[f"T{n}"] for n in range(1, len(whens) + 1)]
 
 
+@pytest.mark.parametrize("when", ["12.05.21", "12. 5. 21.", "12.5.21"])
+def test_three_short_numbers_begin_with_the_day_in_english(when: str) -> None:
+    assert (dates("en", when), dates("ko", when)) == (["2021-05-12"], ["2012-05-21"])
+
+
 @pytest.mark.parametrize(
     ("language", "before", "when", "date"),
     [

@@ -75,6 +75,11 @@ PATTERNS: Final = (
 )
 
 
+def says_no_century(match: re.Match[str]) -> bool:
+    """Whether a date is three short numbers, whose order is not the same in every language."""
+    return not {"gap", "ends"}.isdisjoint(match.re.groupindex)
+
+
 def readings(match: re.Match[str]) -> tuple[tuple[str, str, str], ...]:
     """Year, month and day of a date, "0" where it says none.
 

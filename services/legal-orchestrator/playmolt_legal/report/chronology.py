@@ -192,9 +192,9 @@ def _pieces(text: str, language: Language) -> Iterator[tuple[int, _Mention]]:
 _Reader = Callable[[re.Match[str], Language], _Mention | None]
 
 
-def _date(match: re.Match[str], _: Language) -> _Mention | None:
+def _date(match: re.Match[str], language: Language) -> _Mention | None:
     readings = dates.readings(match)
-    if not readings:
+    if not readings or (language == "en" and dates.says_no_century(match)):
         return None
     year, month, day = readings[0]
     return _Mention(int(year), int(month), int(day))
