@@ -36,4 +36,11 @@ for by, expected in (
     print(f"shifted by {by}: {found}, reported {reported}")
     assert found == expected, "it changed"
 assert shifted(-950)[1] == ([("jury", 900, 1100, "guilty")], [("jury", 0, 400, "order")]), "it changed"
+
+hearing = Eaf(author="clerk")
+hearing.add_tier("jury")
+for turn in ((0, 1000, "order"), (500, 1500, "guilty")):
+    hearing.add_annotation("jury", *turn)
+print("turns that overlap on one tier:", hearing.get_annotation_data_for_tier("jury"))
+assert len(hearing.get_annotation_data_for_tier("jury")) == 2, "it changed"
 PY
