@@ -115,8 +115,8 @@ class _BaselineReader:
         """The values of the header lines, and the line after the last comment, from 0."""
         found: dict[str, str] = {}
         begin = 0
-        while begin < len(self._lines) and self._lines[begin].startswith("#"):
-            header = _HEADER.fullmatch(self._lines[begin].strip())
+        while begin < len(self._lines) and (comment := _comment(self._lines[begin])):
+            header = _HEADER.fullmatch(comment)
             if header and begin < len(_HEADERS):
                 found[header[1].lower()] = trimmed(header[2])
             begin += 1
@@ -223,3 +223,11 @@ class _BaselineReader:
 
     def _fault(self, line: int | None, field: str, message: str, code: FaultCode = "out_of_range") -> None:
         self.faults.append(PlanFault(field, message, code=code, file=f"baselines/{self._name}.csv", line=line))
+
+
+def _comment(line: str) -> str:
+    """The text of a line that begins with #, "" of any other; spreadsheets quote it and add empty cells."""
+    text = line.strip().rstrip(",").rstrip()
+    if text.startswith('"#') and text.endswith('"'):
+        text = text[1:-1].replace('""', '"')
+    return text if text.startswith("#") else ""

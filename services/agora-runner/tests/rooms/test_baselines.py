@@ -63,3 +63,10 @@ def test_people_need_a_question_that_models_answer() -> None:
         "baselines/students.csv:4: item: 'trust' is not in the plan; it has none: a question with a scale or choices "
         "is needed"
     ]
+
+
+def test_a_spreadsheet_may_quote_the_first_lines_and_fill_them_up() -> None:
+    head = '"# source: Kim, ""Trust"", 2024",,,\n# licence: CC0,,,\ncondition,item,answer,count\n'
+    folder, faults = read({"baselines/students.csv": f"{head}phase1,trust,1,2\n"})
+    assert faults == []
+    assert [(each.source, each.licence) for each in folder.baselines] == [('Kim, "Trust", 2024', "CC0")]
