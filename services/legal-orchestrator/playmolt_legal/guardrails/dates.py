@@ -83,7 +83,7 @@ def says_no_century(match: re.Match[str]) -> bool:
 def readings(match: re.Match[str]) -> tuple[tuple[str, str, str], ...]:
     """Year, month and day of a date, "0" where it says none.
 
-    Both ways of one such as 3/5/2024 or 12.05.21; nothing where there is no such day.
+    Both ways of one such as 3/5/2024 or 12.05.21; nothing for a day that does not exist.
     """
     parts = match.groupdict()
     year, month, day = _year(parts), _month(parts), _day(parts)
