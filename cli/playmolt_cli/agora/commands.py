@@ -171,11 +171,11 @@ def run(
 ) -> None:  # fmt: skip
     """Lock a plan and run it. The same command continues a stopped experiment and does nothing for a finished one.
 
-    Uses the `up` on the data folder, or starts a platform for the duration. Ctrl-C stops the experiment. After raising
-    the budget in the plan, the same command continues. With another change of the plan or of a file in its folder it
-    locks another experiment, and reports an unfinished one of the same name. --json prints {"experiment": ID} at the
-    end. On a terminal the table shows the interim PCS if the plan has one; every look is logged, at most one per
-    twentieth of the turns.
+    Uses the `up` on the data folder, or starts a platform without other games for the duration. Ctrl-C stops the
+    experiment. After raising the budget in the plan, the same command continues. With another change of the plan or of
+    a file in its folder it locks another experiment, and reports an unfinished one of the same name. --json prints
+    {"experiment": ID} at the end. On a terminal the table shows the interim PCS if the plan has one; every look is
+    logged, at most one per twentieth of the turns.
 
     Example: playmolt agora run plan.yaml --data playmolt-data
     """

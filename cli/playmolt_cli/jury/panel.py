@@ -93,9 +93,10 @@ def run(
 ) -> None:
     """Play a plan to its end and write panel.json, stances.parquet and report.html into DIR.
 
-    Uses the `up` on the data folder, or starts a platform for the duration. The same command continues after a stop, a
-    crash or a raised budget, and asks no model again what it has answered; nothing but the budget of the plan may
-    change. Exit status 1 if the panel stopped before its end; panel.json says why, on the juries so far.
+    Uses the `up` on the data folder, or starts a platform without other games for the duration. The same command
+    continues after a stop, a crash or a raised budget, and asks no model again what it has answered; nothing but the
+    budget of the plan may change. Exit status 1 if the panel stopped before its end; panel.json says why, on the juries
+    so far.
 
     Example: playmolt jury panel run plan.toml --out panel
     """

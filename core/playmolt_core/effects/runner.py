@@ -32,6 +32,8 @@ from playmolt_core.vault.vault import Erased
 _log = log("effects")
 POLL_SECONDS = 0.5
 _AT_ONCE = 500
+_TOGETHER = 32
+"""One query reads the versions of so many due streams; more would delay the reads of actions."""
 _DEADLINE = "deadline"
 LEASE_SECONDS = 15.0
 _PAUSE_SECONDS = 1.0
@@ -79,8 +81,9 @@ class EffectRunner(Generic[S]):
                 _log.warning("log_away", detail=str(error)[:300])
 
     async def poll(self, now: datetime) -> None:
-        for stream in await self._log.due(self._decider.game, now, _AT_ONCE):
-            await self._check(stream, now)
+        due = await self._log.due(self._decider.game, now, _AT_ONCE)
+        for start in range(0, len(due), _TOGETHER):
+            await asyncio.gather(*(self._check(stream, now) for stream in due[start : start + _TOGETHER]))
 
     async def stop(self, drain_seconds: float = _DRAIN_SECONDS) -> None:
         """Start no more effects. Finish running ones if they are quick, otherwise leave them to the next holder."""

@@ -56,6 +56,8 @@ def attempt_span(request: ModelRequest, provider: str, model: str, server: str =
 def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.environ) -> None:
     """Write an attempt's result to its span, and count it."""
     MODEL_METRICS.observe(attempt)
+    if not span.is_recording():
+        return
     known: dict[str, Any] = {
         "gen_ai.response.model": attempt.model_answered,
         "gen_ai.usage.input_tokens": attempt.usage and attempt.usage.prompt_tokens,
@@ -72,7 +74,7 @@ def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.env
         span.set_attribute("error.type", attempt.outcome)
         span.set_status(Status(StatusCode.ERROR, attempt.outcome))
     places = content_places(environment.get(TRACE_CONTENT, ""))
-    if not places or not span.is_recording() or is_sealed_type(session_of(attempt)):
+    if not places or is_sealed_type(session_of(attempt)):
         return
     texts = _texts(attempt)
     if "span" in places:
