@@ -269,3 +269,20 @@ async def test_only_what_is_chained_counts(database_url: str, empty_database_url
         assert (done.exit_code, len(done.stderr.splitlines())) == (2, 1), done.output
     same = await run("log", "lost", "--against", whole, DATABASE_URL=database_url)
     assert (same.exit_code, same.stdout) == (0, "0 records of 0 streams lost\n")
+
+
+async def test_another_database_is_read_past_a_session_that_was_erased(
+    database_url: str, empty_database_url: str, tmp_path: Path
+) -> None:
+    await migrate(empty_database_url, "all")
+    await told_in_session(database_url, "legal-gone")
+    await erased(database_url, "legal-gone")
+    pool = await open_pool(database_url)
+    await PostgresLog(pool).append([unit(Game("note-1").adds(2, summary=None))])
+    await pool.close()
+    out = tmp_path / "lost.jsonl"
+    done = await run("log", "lost", "--against", database_url, "--json", "--out", out, DATABASE_URL=empty_database_url)
+    assert done.exit_code == 1, done.output
+    found = json.loads(done.stdout)
+    assert {each["stream"]: each["lost"] for each in found["streams"]}["note-1"] == 2
+    assert ("note-1", 2) in lines(out)
