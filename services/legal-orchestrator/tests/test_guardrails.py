@@ -506,6 +506,7 @@ def test_spelling_does_not_matter(one: str, other: str) -> None:
         ("절대 패소하지 않습니다.", "promise"), ("패소할 리가 없다.", "promise"),
         ("청구는 당연히 기각된다.", "promise"),
         ("책임이 당연히 인정되는 것은 아니다.", None), ("승소하려면 반드시 증거가 필요하다.", "word"),
+        ("승소할 수밖에 없는 사건이다.", "promise"), ("The court is certain to grant the claim.", "promise"),
         ("百分之百胜诉。", "promise"), ("毫无疑问原告会赢。", "promise"), ("被告必定败诉。", "promise"),
         ("未必胜诉。", None),
     ],
@@ -544,7 +545,7 @@ def test_a_date_of_two_figures_by_itself_is_read_both_ways(when: str) -> None:
 
 def test_a_surname_with_something_for_the_given_name_is_a_name_in_chinese() -> None:
     assert list(names("被告李某称没有收到，陈某甲也没有。")) == ["李某", "陈某甲"]
-    assert list(names("双方于某日在某公司见面，对方某员工签收。")) == []
+    assert list(names("双方于某日在某公司见面，对方某员工签收。高级经理签字，方案由经理批准。")) == []
 
 
 def test_a_surname_is_known_by_the_name_it_belongs_to(confirmed: Any) -> None:

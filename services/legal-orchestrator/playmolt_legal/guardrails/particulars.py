@@ -91,7 +91,9 @@ _AMOUNTS: Final = (
     ),
     re.compile(rf"人民币\s?(?P<zh>{_NUMBER}\s?{_ZH_UNIT}?)(?!\s?[元\d])"),
     re.compile(rf"(?P<spelt_zh>{SPELT_ZH}{{2,12}})(?P<currency>{_ZH_MONEY})"),
-    re.compile(rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙])"),
+    re.compile(
+        rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙색])"
+    ),
     re.compile(
         rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)"
         r"(?:미국\s?|미\s?|스위스\s?|인도\s?)?(?P<currency>달러|유로|엔(?![지진터])|파운드|위안|프랑|루피|루블)"
@@ -121,7 +123,7 @@ _AMOUNTS: Final = (
     ),
     re.compile(
         rf"(?:(?<![가-힣])|(?<=금))(?<!몇 )(?<!수 )(?!구조원|[조억만])(?P<spelt>(?:{SPELT_KO}{{1,7}}[조억만]\s?){{1,4}}"
-        rf"(?:{SPELT_KO}{{1,7}})?|[{DIGITS_KO}][천백]{SPELT_KO}{{0,6}})\s?원(?![고심칙])"
+        rf"(?:{SPELT_KO}{{1,7}})?|[{DIGITS_KO}][천백]{SPELT_KO}{{0,6}})\s?원(?![고심칙색])"
     ),
 )
 _BEFORE_CHARS: Final = 40
