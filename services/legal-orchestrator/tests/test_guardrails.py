@@ -543,6 +543,11 @@ def test_a_date_of_two_figures_by_itself_is_read_both_ways(when: str) -> None:
     assert particulars(when)[0].readings == (("2012", "5", "21"), ("2021", "5", "12"))
 
 
+def test_the_parties_have_names() -> None:
+    assert list(names("원고 박지훈이 피고 최민재에게 통지하였다.")) == ["박지훈", "최민재"]
+    assert list(names("원고 손해금은 얼마인가. 피고 이사회는 결의하지 않았다.")) == []
+
+
 def test_a_surname_with_something_for_the_given_name_is_a_name_in_chinese() -> None:
     assert list(names("被告李某称没有收到，陈某甲也没有。")) == ["李某", "陈某甲"]
     assert list(names("双方于某日在某公司见面，对方某员工签收。高级经理签字，方案由经理批准。")) == []
