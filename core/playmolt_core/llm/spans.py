@@ -6,8 +6,8 @@ erased.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import msgspec
@@ -28,9 +28,13 @@ _BODIES: Final[frozenset[AttemptOutcome]] = TRANSPORT_FAULTS | {"rejected"}
 _Part = dict[str, AnyValue]
 
 
-@contextmanager
-def attempt_span(request: ModelRequest, provider: str, model: str, server: str = "", port: int = 0) -> Iterator[Span]:
+def attempt_span(
+    request: ModelRequest, provider: str, model: str, server: str = "", port: int = 0
+) -> AbstractContextManager[Span]:
     """The span of one request; `finish` writes its result."""
+    tracer = trace.get_tracer("playmolt.llm")
+    if isinstance(tracer, trace.ProxyTracer):  # nothing is traced
+        return nullcontext(trace.INVALID_SPAN)
     sampling = request.sampling
     numbers = {"temperature": sampling.temperature, "top_p": sampling.top_p}
     attributes: dict[str, Any] = {
@@ -48,9 +52,7 @@ def attempt_span(request: ModelRequest, provider: str, model: str, server: str =
         attributes |= {"gen_ai.conversation.id": request.turn.session, "playmolt.turn": request.turn.value}
     if server:
         attributes |= {"server.address": server, "server.port": port}
-    tracer = trace.get_tracer("playmolt.llm")
-    with tracer.start_as_current_span(f"chat {model}", kind=SpanKind.CLIENT, attributes=attributes) as span:
-        yield span
+    return tracer.start_as_current_span(f"chat {model}", kind=SpanKind.CLIENT, attributes=attributes)
 
 
 def finish(span: Span, attempt: Attempt, environment: Mapping[str, str] = os.environ) -> None:

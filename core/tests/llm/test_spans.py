@@ -207,3 +207,8 @@ def test_cached_and_reasoning_tokens_are_named(spans: InMemorySpanExporter) -> N
         "gen_ai.usage.input_tokens": 90, "gen_ai.usage.output_tokens": 20, "gen_ai.usage.cache_read.input_tokens": 64,
         "gen_ai.usage.reasoning.output_tokens": 12,
     }  # fmt: skip
+
+
+def test_without_tracing_no_span_is_made() -> None:
+    with attempt_span(REQUEST, "openai", "fake") as span:
+        assert span is trace.INVALID_SPAN
