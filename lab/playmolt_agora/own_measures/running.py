@@ -131,10 +131,7 @@ def _died(declared: MeasureDeclaration, status: int, said: bytes) -> MeasureResu
 
 
 def _laid_out(declared: MeasureDeclaration, found: Any) -> Any:
-    """The table in its declared types, rows sorted by the keys; a number that is not finite is null.
-
-    The reason in words if it differs from its declaration.
-    """
+    """The table in its declared types, sorted by its keys, null for numbers that are not finite; or how it differs."""
     if found.num_rows > ROWS_MOST:
         return f"returned more than {ROWS_MOST:,} rows, which is the limit"
     if found.column_names != list(declared.columns):
