@@ -1,7 +1,7 @@
 """How `agora run` begins and goes on, against a platform that is played by canned states."""
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -199,6 +199,15 @@ def test_ctrl_c_stops_the_experiment_with_a_reason_that_the_command_knows(platfo
     assert platform.posted == [(f"/{ID}/stop", {"reason": INTERRUPTED})]
 
 
+@pytest.fixture
+def ctrl_c() -> Iterator[None]:
+    """Ctrl-C raises, also where a shell made it ignored because the tests run in the background."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
+@pytest.mark.usefixtures("ctrl_c")
 def test_ctrl_c_counts_although_msgspec_loses_its_exception(platform: Platform) -> None:
     class Interrupting:
         """Part of a type during whose first decoding a person presses Ctrl-C."""
