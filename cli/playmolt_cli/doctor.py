@@ -26,6 +26,7 @@ from playmolt_core.ops import telemetry
 from playmolt_core.server_urls import split_database_url
 from playmolt_core.settings import Settings
 from playmolt_schemas import process_limits
+from playmolt_schemas.identifiers import ENGINES
 from playmolt_schemas.shards import Places, streams
 
 from playmolt_cli.local import probe
@@ -110,6 +111,8 @@ def _programs(settings: Settings, run: Run | None) -> Iterator[Finding]:
     if not settings.nats_url:
         yield _found("nats program", binaries.nats_server)
     where = f"process {run.pid}, {'ready' if run.ready else 'starting'}" if run else "not running on the data folder"
+    if run and len(run.engines) < len(ENGINES):
+        where += f", started by a command that needs only {', '.join(run.engines)}"
     outside = bool(settings.database_url and settings.nats_url)
     yield Finding(
         "up", run is not None or outside, where, "start one with `playmolt up`, or set DATABASE_URL and NATS_URL"

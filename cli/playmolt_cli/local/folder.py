@@ -15,6 +15,7 @@ from typing import IO
 
 import msgspec
 from playmolt_core.vault.key_file import drawn, write_keys
+from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli.terminal.failures import ExpectedError
 
@@ -38,6 +39,11 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     processes: dict[str, int]
     health: dict[str, str]
     """Child → URL of its /readyz."""
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """The engines that it started: one, if a command started it for itself."""
+        return tuple(engine for engine in ENGINES if f"{engine}-1" in self.health)
 
 
 class NatsLogin(msgspec.Struct, frozen=True):

@@ -35,6 +35,11 @@ def operator_platform(
         yield url, key or operator_key
         return
     run = Folder(folder).run()
+    if run is not None and engine not in run.engines:
+        raise Failure(
+            f"{folder} is in use by a command that started only {', '.join(run.engines)}. Wait for its end, or choose"
+            " another folder with --data."
+        )
     if run is not None:
         yield run.gateway, key or run.operator_key
         return

@@ -1,10 +1,13 @@
 """What makes an effect happen once: its id is the id of the command it ends in, and the rules look again."""
 
 import asyncio
+from collections.abc import Sequence
+from datetime import datetime
 from typing import Any
 
 import pytest
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
+from playmolt_core.game.fold import Snapshot
 
 from core.tests.asking import Answer, Answered, Asked, Asking, Opened, Put, Question, Talk
 from core.tests.effect_scenario import EffectScenario
@@ -87,3 +90,31 @@ async def test_a_refused_command_is_raised_in_the_worker_with_its_reason(talk: E
     await talk.carried_out(answer=opening_anew)
     assert [str(refused) for refused in found] == ["wrong_phase: one question at a time"]
     assert stored(talk) == [*ASKED]
+
+
+class ManyDue(EffectScenario[Talk]):
+    """Many streams are due, and none of them exists any more."""
+
+    def __init__(self, amount: int) -> None:
+        super().__init__(Asking())
+        self.names = [f"talk-{number}" for number in range(amount)]
+        self.read: list[str] = []
+        self.open = self.most = 0
+
+    async def due(self, game: str, now: datetime, limit: int) -> Sequence[str]:
+        return self.names
+
+    async def snapshot(self, stream: str) -> Snapshot | None:
+        self.read.append(stream)
+        self.open += 1
+        self.most = max(self.most, self.open)
+        await asyncio.sleep(0)
+        self.open -= 1
+        return None
+
+
+@pytest.mark.parametrize(("amount", "most"), [(0, 0), (1, 1), (32, 32), (70, 32)])
+async def test_due_streams_are_read_together_but_not_all_at_once(amount: int, most: int) -> None:
+    many = ManyDue(amount)
+    await many.carried_out()
+    assert (sorted(many.read), many.most) == (sorted(many.names), most)

@@ -100,7 +100,7 @@ class Played(msgspec.Struct, frozen=True):
 def play(plan: str, files: Mapping[str, str] | None = None, *, refused: bool = False) -> Played:
     """Lock a plan with the files of its folder, play its runs one after another, and finish the experiment.
 
-    `refused`: with a fork that could not be opened, since nobody had spoken yet.
+    `refused`: with a fork that could not be opened, because its turn has no words to replace.
     """
     log, rules, world = Log(), Experiment(), Agora()
     shown: dict[str, str] = {}
