@@ -4,7 +4,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -99,10 +99,19 @@ class Stack:
         return self.process is None or child.end(self.process, signal.SIGTERM, _STOP_SECONDS)
 
     def kill(self, name: str) -> int:
-        """SIGKILL one child by its name in run.json (`gateway-1`, `nats` …); returns its process id."""
-        pid = self.run.processes[name]
-        os.kill(pid, signal.SIGKILL)
-        return pid
+        """SIGKILL one child by its name in run.json (`gateway-1`, `nats` …); returns its process id.
+
+        Waits for a child that is about to be restarted; raises NotReadyError if it does not come.
+        """
+        until = time.monotonic() + READY_SECONDS
+        while time.monotonic() < until:
+            pid = self.run.processes.get(name)
+            with suppress(ProcessLookupError):
+                if pid is not None:
+                    os.kill(pid, signal.SIGKILL)
+                    return pid
+            time.sleep(0.05)
+        raise NotReadyError(f"{name} was not restarted; the output of `up`:\n{self._output()}")
 
     def kill_tree(self) -> None:
         """SIGKILL `up` and every child of it at once, as a crash of the machine would."""

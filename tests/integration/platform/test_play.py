@@ -4,7 +4,7 @@ import asyncio
 import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -128,21 +128,20 @@ async def check(stack: Stack, tables: Sequence[Table], feeds: dict[str, list[byt
 async def play_through(stack: Stack, fault: Callable[[], None], *, games: int = 2, times: int = 2) -> None:
     """Play O/X games and a trial while a fault strikes; then check everything."""
     tables = [Table(stack, "ox", games), Table(stack, "trial")]
-    async with asyncio.timeout(SECONDS):
+    async with AsyncExitStack() as closing, asyncio.timeout(SECONDS):
         for table in tables:
+            closing.push_async_callback(table.close)
             await table.sit()
-        watching = {
-            game_id: asyncio.create_task(watch(stack, game_id)) for table in tables for game_id in set(table.ids)
-        }
-        playing = [asyncio.create_task(table.play()) for table in tables]
-        for _ in range(times):
-            await asyncio.sleep(0.4)
-            await asyncio.to_thread(fault)
-        await asyncio.gather(*playing)
-        feeds = {game_id: await task for game_id, task in watching.items()}
-    await check(stack, tables, feeds)
-    for table in tables:
-        await table.close()
+        async with asyncio.TaskGroup() as group:
+            watching = {
+                game_id: group.create_task(watch(stack, game_id)) for table in tables for game_id in set(table.ids)
+            }
+            for table in tables:
+                group.create_task(table.play())
+            for _ in range(times):
+                await asyncio.sleep(0.4)
+                await asyncio.to_thread(fault)
+        await check(stack, tables, {game_id: task.result() for game_id, task in watching.items()})
 
 
 async def test_both_games_to_the_end_with_watchers(running: Stack) -> None:
@@ -152,12 +151,12 @@ async def test_both_games_to_the_end_with_watchers(running: Stack) -> None:
 @pytest.mark.parametrize("services", [("ox-engine-1", "relay-1"), ("gateway-1", "spectator-1")])
 async def test_a_killed_service_loses_nothing(running: Stack, services: tuple[str, str]) -> None:
     names = iter(services * 2)
-    await play_through(running, lambda: _kill(running, next(names)), times=4)
+    await play_through(running, lambda: running.kill(next(names)), times=4)
 
 
 @pytest.mark.parametrize("server", ["nats", "postgres"])
 async def test_a_killed_server_loses_nothing(running: Stack, server: str) -> None:
-    await play_through(running, lambda: _kill(running, server), times=1)
+    await play_through(running, lambda: running.kill(server), times=1)
 
 
 @pytest.mark.parametrize("platform", ["running", "doubled"])
@@ -166,7 +165,7 @@ async def test_nats_may_lose_everything_in_the_middle_of_a_game(platform: str, r
 
     def lose() -> None:
         folder: Path = stack.folder.nats
-        _kill(stack, "nats")
+        stack.kill("nats")
         for store in folder.rglob("jetstream"):
             shutil.rmtree(store, ignore_errors=True)
 
@@ -195,12 +194,12 @@ async def test_a_storm_of_joins_seats_exactly_the_needed_number(doubled: Stack) 
 
 async def test_two_replicas_of_everything_and_one_of_each_killed(doubled: Stack) -> None:
     names = iter(("ox-engine-1", "gateway-2", "ox-engine-2", "spectator-1"))
-    await play_through(doubled, lambda: _kill(doubled, next(names)), games=4, times=4)
+    await play_through(doubled, lambda: doubled.kill(next(names)), games=4, times=4)
 
 
 @pytest.mark.parametrize("service", ["relay-1", "postgres"])
 async def test_a_log_of_several_shards_loses_nothing_either(doubled: Stack, service: str) -> None:
-    await play_through(doubled, lambda: _kill(doubled, service), times=1)
+    await play_through(doubled, lambda: doubled.kill(service), times=1)
 
 
 async def test_after_a_crash_of_the_whole_machine_every_game_is_taken_up(stack: StackFactory, folder: Path) -> None:
@@ -217,8 +216,3 @@ async def test_after_a_crash_of_the_whole_machine_every_game_is_taken_up(stack: 
         feeds = {game_id: await watch(second, game_id) for game_id in set(table.ids)}
     await check(second, [table], feeds)
     await table.close()
-
-
-def _kill(stack: Stack, name: str) -> None:
-    with suppress(ProcessLookupError):
-        stack.kill(name)
