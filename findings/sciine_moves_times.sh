@@ -4,7 +4,7 @@
 # Seen:  all times are moved so that the first event is at 0, in `convert` from v2 to v2 as well, while `timestamp` stays: the
 #        moments are off by the first pause. `copy`, `cut`, `speed` and `maximum` write the time of the edit as `timestamp`. A
 #        recording with its exit status at the end gets an output of a line break after it. `copy` from 1.1 to 5 lasts 7.4
-#        seconds: the pause after its last event is copied whole. `env` and `tags` are lost on the way to the other form.
+#        seconds: the pause after its last event is copied whole. `tags` are lost on the way to v2.
 # Why it matters: recorded sessions of players are laid beside the log of the game by `timestamp` and offset; after an edit each vote
 #        is at another time, and in another year. Keep the original, and take the moments from it.
 set -euo pipefail
@@ -51,5 +51,4 @@ assert head["timestamp"] > BEGUN + 86400 and 7.3 < events[-1][0] < 7.4 and event
 head, events = sciine("three.cast", "convert", "-f", "v3")
 assert events[0][0] == 0 and [event[1:] for event in events[-2:]] == [["x", "0"], ["o", "\r\n"]], "it changed"
 assert head["tags"] == ["game"] and "tags" not in sciine("three.cast", "convert", "-f", "v2")[0], "it changed"
-assert "SHELL" not in json.dumps(sciine("two.cast", "convert", "-f", "v3")[0]), "it changed"
 PY
