@@ -117,7 +117,8 @@ def prompt_facts(words: LegalTexts, asker: Prompter) -> Form:
 def with_fields(form: Form, fields: Sequence[str], schema: Schema) -> Form:
     """Add `FIELD=VALUE` options to a form, converted to the field's type; dots address nested fields.
 
-    Repeating a list field appends to it. Unknown fields stay text, and the server reports them.
+    Repeating a list field appends to it; a JSON list appends all its items. Unknown fields stay text, and the server
+    reports them.
     """
     filled = msgspec.json.decode(msgspec.json.encode(form))
     for option in fields:
@@ -142,9 +143,16 @@ def _put(target: Any, path: Sequence[str], text: str, schema: Schema) -> None:
         _put(inner, rest, text, rule)
     elif rule.get("type") == "array":
         given = target.setdefault(name, [])
-        target[name] = [*(given if isinstance(given, list) else [given]), text]
+        target[name] = [*(given if isinstance(given, list) else [given]), *_items(text)]
     else:
         target[name] = _FLAGS.get(text.casefold(), text) if rule.get("type") == "boolean" else text
+
+
+def _items(text: str) -> list[Any]:
+    try:
+        return msgspec.json.decode(text, type=list)
+    except msgspec.MsgspecError:
+        return [text]
 
 
 _FLAGS = {"true": True, "yes": True, "false": False, "no": False}

@@ -174,6 +174,10 @@ def test_facts_are_asked_one_after_the_other(typed: Callable[..., Prompter]) -> 
     ("gate", "fields", "form"),
     [
         ("round1", ["focus_issues=a", "focus_issues=b", "goal=x=y"], {"focus_issues": ["a", "b"], "goal": "x=y"}),
+        ("round1", ['focus_issues=["a", "b"]', "focus_issues=[c", "goal=[1]"],
+         {"focus_issues": ["a", "b", "[c"], "goal": "[1]"}),
+        ("facts", ['facts.timeline=[{"when": "May", "what": "x"}]'],
+         {"facts": {"timeline": [{"when": "May", "what": "x"}]}}),
         ("round2", ["settlement_interest=no"], {"settlement_interest": False}),
         ("round2", ["settlement_interest=perhaps"], {"settlement_interest": "perhaps"}),
         ("facts", ["facts.text=more", "facts.answers.Q1=a", "facts.answers.Q2=b"],

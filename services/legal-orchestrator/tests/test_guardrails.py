@@ -479,6 +479,34 @@ def test_sentences(text: str, split: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sentence", "values"),
+    [
+        ("보증금 1억5천을 돌려받지 못했다.", [("150000000", "KRW")]),
+        ("3백50만 원과 5천 3백만 원을 냈다.", [("3500000", "KRW"), ("53000000", "KRW")]),
+        ("2만 원과 12억 3,400만 5천원을 냈다.", [("20000", "KRW"), ("1234005000", "KRW")]),
+        ("3千5百万元已付，另付人民币叁万伍仟元整。", [("35000000", "CNY"), ("35000", "CNY")]),
+        ("总价为RMB 45,000，违约金20万。", [("45000", "CNY"), ("200000", "CNY")]),
+        ("HK$8,000 is not $8,000.", [("8000", "HKD"), ("8000", "USD")]),
+        ("€3.500,00 was paid.", [("3500", "EUR")]),
+        ("Half a million Canadian dollars were lost.", [("500000", "CAD")]),
+        (
+            "Sections 12, 13(2) and 15 of the Sale of Goods Act apply.",
+            [("sale of goods act", str(n)) for n in (12, 13, 15)],
+        ),
+        ("Sections 12 and 13 of the agreement apply.", []),
+        ("Section 12 and 13 witnesses say so.", [("", "12")]),
+        ("依据《刑法》第264、266条定罪。", [("刑法", "264"), ("刑法", "266")]),
+        ("42 U.S.C. § 1983 and UCC § 2-314 apply.", [("42usc", "1983"), ("ucc", "2-314")]),
+        ("2023. 5. 초에 만나 23년 6월 1일에 서명했다.", [("2023", "6", "1"), ("2023", "5", "0")]),
+        ("징역 10년 6월을 구형했다.", []),
+        ("It was signed on 12-May-2023 and ended in late 2024.", [("2023", "5", "12"), ("2024", "0", "0")]),
+    ],
+)
+def test_every_particular_of_a_sentence_is_read_with_its_value(sentence: str, values: list[tuple[str, ...]]) -> None:
+    assert sorted(found.key for found in particulars(sentence)) == sorted(values)
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         ("2024년 3월 5일", "March 5, 2024"), ("2024-3-5", "5th of March 2024"), ("12/31/2019", "31.12.2019"),

@@ -323,10 +323,12 @@ class Connection(asyncio.Protocol):
             return
         self._server.check_room()
         self._count_feed(request)
+        last = dict(request.headers).get(b"last-event-id")
+        after = version(last.decode("latin-1")) if last else after_of(query)
         if kind == "ws":
-            await self._open_socket(request, game_id, after_of(query), invite_of(query))
+            await self._open_socket(request, game_id, after, invite_of(query))
         else:
-            await self._open_events(request, game_id, after_of(query), invite_of(query), notices_alone(query))
+            await self._open_events(request, game_id, after, invite_of(query), notices_alone(query))
 
     @staticmethod
     def _feed(path: str) -> tuple[str | None, str]:
@@ -347,9 +349,6 @@ class Connection(asyncio.Protocol):
         self, request: h11.Request, game_id: str, after: int | None, invite: str, notices: bool
     ) -> None:
         self._known(game_id)
-        last = dict(request.headers).get(b"last-event-id")
-        if last:
-            after = version(last.decode("latin-1"))
         if after is None and game_id:
             raise HttpError(Code.INVALID_REQUEST, _AFTER_HELP)
         dialect: Dialect = EVENTS if game_id else LOBBY_EVENTS

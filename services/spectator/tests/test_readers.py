@@ -65,9 +65,9 @@ async def test_a_position_may_appear_in_the_query(
     bus.start(GAME, 5)
     response = await spectator.get(f"/sse/games/{GAME}?{query}", **({"Last_Event_ID": header} if header else {}))
     assert (await response.event()).startswith(b"id: %d\n" % first)
-    if not header:
-        async with spectator.ws(f"/ws/games/{GAME}?{query}") as socket:
-            assert await take(socket, 1) == [bus.games[GAME][first - 1]]
+    headers = {"Last-Event-ID": header} if header else {}
+    async with spectator.ws(f"/ws/games/{GAME}?{query}", additional_headers=headers) as socket:
+        assert await take(socket, 1) == [bus.games[GAME][first - 1]]
 
 
 @pytest.mark.parametrize("path", [f"/sse/games/{GAME}", "/sse/lobby", f"/ws/games/{GAME}"])

@@ -35,7 +35,6 @@ PATTERNS: Final = (
     re.compile(_YEAR_KO),
     re.compile(rf"(?<!\d)(?P<y>\d{{4}})\s?年\s?{_MONTH_ZH}(?:{_DAY_ZH})?"),
     re.compile(r"(?<!\d)(?P<y>\d{4})\s?年\s?(?P<m>\d{1,2})\s?月(?:\s?(?P<d>\d{1,2})\s?[日号])?"),
-    re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?月\s?(?P<d>\d{1,2})\s?[日号]"),
     re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?年(?!\s?月)"),
     re.compile(
         rf"(?P<y>[一二][〇零一二三四五六七八九]{{3}})年(?:(?P<m>{SPELT_ZH}{{1,2}})月(?:(?P<d>{SPELT_ZH}{{1,3}})[日号])?)?"
@@ -57,14 +56,22 @@ PATTERNS: Final = (
         r"(?P<y>(?:19|20)\d\d)(?P<m>0[1-9]|1[0-2])(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
         re.IGNORECASE,
     ),
+    re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\.\s?(?P<m>\d{1,2})\.(?=\s?[가-힣]|$)"),
+    re.compile(r"(?<!\w)['’](?P<short>\d\d)\s?년\s?(?P<m>\d{1,2})\s?월(?:\s?(?P<d>\d{1,2})\s?일)?"),
+    re.compile(r"(?<![\d.,])(?P<short>\d\d)\s?년\s?(?P<m>\d{1,2})\s?월\s?(?P<d>\d{1,2})\s?일(?!간)"),
+    re.compile(r"(?<![\d.,])(?P<short>\d\d)年(?P<m>\d{1,2})月(?P<d>\d{1,2})[日号]"),
+    re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?月\s?(?P<d>\d{1,2})\s?[日号]"),
     re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?월\s?(?P<d>\d{1,2})\s?일"),
     re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?년"),
     re.compile(rf"\b{_ORDINAL}(?: day)? of (?P<month>{'|'.join(TABLES.months)})\b{_BEHIND}", re.IGNORECASE),
     re.compile(rf"\b(?P<month>{_MONTH}) the {_ORDINAL}\b{_BEHIND}", re.IGNORECASE),
     re.compile(rf"\b(?:on|by|since|until|before|after|from) (?P<month>{_MONTH}) {_ORDINAL}\b{_BEHIND}", re.IGNORECASE),
     re.compile(rf"\b(?P<month>{_MONTH}) {_DAY}\b(?:,? (?P<y>\d{{4}}))?", re.IGNORECASE),
-    re.compile(rf"\b{_DAY} (?:of )?(?P<month>{_MONTH})\b(?:,? (?P<y>\d{{4}}))?", re.IGNORECASE),
+    re.compile(rf"\b{_DAY}[ -](?:of )?(?P<month>{_MONTH})\b(?:(?:,? |-)(?P<y>\d{{4}}))?", re.IGNORECASE),
     re.compile(rf"\b(?P<month>{_MONTH}),? (?P<y>(?:19|20)\d\d)\b", re.IGNORECASE),
+    re.compile(
+        r"\b(?:early|mid|late|spring|summer|autumn|fall|winter|Q[1-4])(?: of)?[ -](?P<y>(?:19|20)\d\d)\b", re.IGNORECASE
+    ),
     re.compile(
         r"\b(?:in|since|by|until|during|before|after|from) (?P<y>(?:19|20)\d\d)\b(?!\s?[-./]\s?\d)", re.IGNORECASE
     ),
@@ -73,6 +80,9 @@ PATTERNS: Final = (
         rf"(?!\s(?:{TABLES.counters_en})\b)"
     ),
 )
+
+FIGURES: Final = (re.compile(r"(?<![\d./-])(?P<m>\d{1,2})(?P<mark>/)(?P<d>\d{1,2})/(?P<short>\d\d)(?![\d/])"),)
+"""Three short numbers, of which no language says which is the day: for comparing dates, not for ordering them."""
 
 
 def says_no_century(match: re.Match[str]) -> bool:

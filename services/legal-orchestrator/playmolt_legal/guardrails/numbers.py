@@ -2,13 +2,18 @@
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Final
 
 from playmolt_legal.guardrails.tables import TABLES
 
-_ZH_DIGITS: Final = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
-_ZH_SMALL: Final = {"十": 10, "百": 100, "千": 1000}
-_ZH_LARGE: Final = {"万": 10**4, "亿": 10**8}
+_ZH_DIGITS: Final = (
+    {digit: value for value, digit in enumerate("零一二三四五六七八九")}
+    | {"〇": 0, "两": 2}
+    | {digit: value for value, digit in enumerate("壹贰叁肆伍陆柒捌玖", 1)}
+)
+_ZH_SMALL: Final = {"十": 10, "百": 100, "千": 1000, "拾": 10, "佰": 100, "仟": 1000}
+_ZH_LARGE: Final = {"万": 10**4, "亿": 10**8, "萬": 10**4}
 _DIGITS: Final = {digit: value for value, digit in enumerate("일이삼사오육칠팔구", 1)}
 _SMALL: Final = {"십": 10, "백": 100, "천": 1000}
 _LARGE: Final = {"만": 10**4, "억": 10**8, "조": 10**12}
@@ -30,6 +35,23 @@ def chinese(words: str) -> int:
 def korean(words: str) -> int:
     """Read a number in Korean words: 이천오백만 is 25,000,000."""
     return _read(words, _DIGITS, _SMALL, _LARGE)
+
+
+_UNITS: Final = _ZH_SMALL | _ZH_LARGE | _SMALL | _LARGE
+_FIGURES: Final = re.compile(rf"(\d[\d,]*(?:\.\d+)?)\s?([{''.join(_UNITS)}]*)")
+
+
+def with_units(words: str) -> Decimal:
+    """Read figures with units behind them: 3억 5000만, 3백50만, 1亿2000万. A smaller unit before 만 counts in 만."""
+    whole = part = Decimal(0)
+    for number, units in _FIGURES.findall(words):
+        part += Decimal(number.replace(",", ""))
+        for unit in units:
+            if _UNITS[unit] < 10**4:
+                part += (_UNITS[unit] - 1) * Decimal(number.replace(",", ""))
+            else:
+                whole, part = whole + part * _UNITS[unit], Decimal(0)
+    return whole + part
 
 
 def _read(words: str, digits: Mapping[str, int], small: Mapping[str, int], large: Mapping[str, int]) -> int:

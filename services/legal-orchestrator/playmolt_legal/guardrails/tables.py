@@ -65,10 +65,10 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Word lists and patterns; lists hold regular expressions unless they say otherwise.
 
     `contracts` (Korean and Chinese) and `contracts_en` are documents with articles that are not laws;
-    `counters_en`, `counters_ko` follow a number of people or things, `paying_ko` a sum of money that goes without its
-    currency. `number_labels` make a number something else than an account, `called` may be between the two where the
-    label comes last; `phone_words` make a service number a phone; `no_account` are dates and ranges of
-    them, times, sums and counts.
+    `counters_en`, `counters_ko` follow a number of people or things; `paying_ko`, `paying_zh` are near a sum of money
+    that goes without its currency. `number_labels` make a number something else than an account, `called` may be
+    between the two where the label comes last; `phone_words` make a service number a phone; `no_account` are dates,
+    ranges of them, times, sums and counts.
     """
 
     certain: Certain
@@ -96,6 +96,7 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counters_en: str
     counters_ko: str
     paying_ko: str
+    paying_zh: str
     months: tuple[str, ...]
     months_short: tuple[str, ...]
     names_ko: NamesKo
