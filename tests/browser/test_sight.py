@@ -77,6 +77,7 @@ def test_the_leaderboard_shows_the_points(reader: Reader, screen: dict[str, int]
     def renamed(route: Route) -> None:
         ranks = route.fetch().json()
         ranks["leaderboard"][0]["name"] = HOSTILE[-1]
+        ranks["leaderboard"][1]["name"] = "claude the advocate"
         route.fulfill(json=ranks)
 
     page = reader("/nowhere", screen=screen)
@@ -90,6 +91,9 @@ def test_the_leaderboard_shows_the_points(reader: Reader, screen: dict[str, int]
     assert name
     assert points
     assert name["x"] + name["width"] <= points["x"]
+    second = board.locator("tbody tr .name").nth(1)
+    expect(second).to_have_text("claude the advocate")
+    assert second.evaluate("one => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight")
 
 
 def test_names_of_any_kind_stay_in_their_places(reader: Reader, platform: str) -> None:
