@@ -7,17 +7,21 @@ import pwd
 import secrets
 import shutil
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO
+from typing import IO, Final
 
 import msgspec
 from playmolt_core.vault.key_file import drawn, write_keys
 from playmolt_schemas.identifiers import ENGINES
 
 from playmolt_cli.terminal.failures import ExpectedError
+
+_LOOK_SECONDS: Final = 1.0
+"""How long `lock` waits for others that look whether the folder is locked; each of them holds the lock for a moment."""
 
 
 class FolderInUseError(ExpectedError):
@@ -128,15 +132,16 @@ class Folder:
         """Lock the folder until `unlock` or the end of this process; raises FolderInUseError."""
         self.make()
         file = (self.path / "lock").open("a+", encoding="utf-8")
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
+        until = time.monotonic() + _LOOK_SECONDS
+        while not (locked := _try_lock(file, fcntl.LOCK_EX)) and time.monotonic() < until:
+            time.sleep(0.01)
+        if not locked:
             file.seek(0)
             holder = file.read().strip() or "another process"
             file.close()
             raise FolderInUseError(
                 f"{self.path} is in use by {holder}. Stop it first, or choose another folder with --data."
-            ) from None
+            )
         file.truncate(0)
         file.write(f"process {os.getpid()}")
         file.flush()
@@ -153,11 +158,7 @@ class Folder:
         if not path.exists():
             return False
         with path.open("a", encoding="utf-8") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                return True
-        return False
+            return not _try_lock(file, fcntl.LOCK_SH)
 
     def run(self) -> Run | None:
         """The running `up`, or None. A run.json left by a killed `up` does not count."""
@@ -229,6 +230,15 @@ class Folder:
         unfinished.touch(0o600)
         unfinished.write_text(text, encoding="utf-8")
         unfinished.replace(self.path / name)
+
+
+def _try_lock(file: IO[str], kind: int) -> bool:
+    """Lock a file until it is closed; False if another process holds a lock that excludes this kind."""
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

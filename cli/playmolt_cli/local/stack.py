@@ -114,16 +114,17 @@ class Stack:
         raise NotReadyError(f"{name} was not restarted; the output of `up`:\n{self._output()}")
 
     def kill_tree(self) -> None:
-        """SIGKILL `up` and every child of it at once, as a crash of the machine would."""
+        """SIGKILL `up` and every child of it at once, as a crash of the machine would; return when all have ended."""
         pids = self.run.processes.values()
         if self.process is None:
             return
         for pid in (self.process.pid, *pids):
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                continue
         self.process.wait(_STOP_SECONDS)
+        until = time.monotonic() + _STOP_SECONDS
+        while any(map(_runs, pids)) and time.monotonic() < until:
+            time.sleep(0.01)
 
     def __enter__(self) -> Self:
         return self.start()
@@ -132,3 +133,14 @@ class Stack:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.stop()
+
+
+def _runs(pid: int) -> bool:
+    """Whether any thread of a process runs and may hold its ports and files (Linux)."""
+    states = []
+    with suppress(OSError):  # a process or a thread that has ended
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with suppress(OSError):
+                stat = Path(f"/proc/{pid}/task/{thread}/stat").read_text("utf-8")
+                states.append(stat.rpartition(") ")[2][0])
+    return any(state not in "ZX" for state in states)

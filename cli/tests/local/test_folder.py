@@ -1,7 +1,9 @@
 """The data folder has one user at a time and keeps its secrets."""
 
+import fcntl
 import re
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,17 @@ def test_a_folder_has_one_user_at_a_time(tmp_path: Path) -> None:
     assert not second.locked()
     second.lock()
     second.unlock()
+
+
+def test_a_look_at_the_lock_of_a_folder_keeps_no_user_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Folder(tmp_path)
+    with (tmp_path / "lock").open("a") as first, (tmp_path / "lock").open("a") as second:
+        for look in (first, second):
+            fcntl.flock(look, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        assert not folder.locked()
+        monkeypatch.setattr(time, "sleep", lambda _: [look.close() for look in (first, second)])
+        folder.lock()
+    folder.unlock()
 
 
 def test_what_a_killed_run_left_behind_is_not_a_run(tmp_path: Path) -> None:
