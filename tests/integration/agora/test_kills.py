@@ -223,7 +223,7 @@ async def whole(operator: Operator, path: str) -> httpx.Response:
 async def kill_in_job(running: Stack, name: str) -> int:
     """Kill the laboratory of a platform as soon as it does a job, which ends as well; gives the laboratory's id."""
     found: list[int] = []
-    forks = above(running.run.processes["agora-runner-1"])[0]
+    forks = fork_server(running)
 
     def does() -> bool:
         jobs = {pid: above(pid) for pid in processes(f"playmolt_agora.service.job\0{name}\0")}
@@ -237,15 +237,17 @@ async def kill_in_job(running: Stack, name: str) -> int:
     return laboratory
 
 
+def fork_server(running: Stack) -> int:
+    """The parent of all services of a platform, by one that is not killed here."""
+    return above(running.run.processes["gateway-1"])[0]
+
+
 def frozen(running: Stack) -> int:
-    """Stop the laboratory, the one fork that `up` does not list, so that a call of it waits; gives its id."""
-    run = running.run
-    forks = above(run.processes["agora-runner-1"])[0]
-    until, found = time.monotonic() + 60, list[int]()
+    """Stop the laboratory, so that a call of it waits; gives its id."""
+    forks, until, found = fork_server(running), time.monotonic() + 60, list[int]()
     while len(found) != 1:  # one that was killed may not be reaped yet, and its successor not be there
         assert time.monotonic() < until, found
-        listed = run.processes.values()
-        found = [pid for pid in processes("playmolt") if above(pid)[:1] == [forks] and pid not in listed]
+        found = [pid for pid in processes("\0-m\0playmolt_agora.service\0") if above(pid)[:1] == [forks]]
     suspend(found[0])
     return found[0]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playmolt_cli.local.embedded import Postgres
 
-from tests.integration.conftest import OWN_SERVERS
+from tests.integration.conftest import OWN_SERVERS, complete
 from tests.integration.faults.proxy import Proxy
 from tests.platforms import MIGRATED, Stack, copied_cluster
 
@@ -18,9 +18,10 @@ class Platform:
     def __init__(self, stack: Stack, proxy: Proxy, postgres: Postgres) -> None:
         self.stack, self.proxy, self.postgres = stack, proxy, postgres
 
-    @property
     def engines(self) -> list[int]:
-        return [pid for name, pid in self.stack.run.processes.items() if name.startswith("ox-engine")]
+        """The processes of both, once the last one that was killed is back."""
+        run = complete(self.stack).run
+        return [run.processes[name] for name in ("ox-engine-1", "ox-engine-2")]
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +32,7 @@ def platform(request: pytest.FixtureRequest) -> Iterator[Platform]:
         folder.chmod(0o755)
         with Postgres(copied_cluster(folder / "postgres", MIGRATED)) as postgres, Proxy(postgres.port) as proxy:
             url = postgres.url.replace(f":{postgres.port}/", f":{proxy.port}/")
-            variables = {**OWN_SERVERS, **getattr(request, "param", {}), "DATABASE_URL": url}
+            no_deadline = {"PLAYMOLT_PHASE_DEADLINE_SECONDS": "0"}  # a fault may last as long as a phase
+            variables = {**OWN_SERVERS, **no_deadline, **getattr(request, "param", {}), "DATABASE_URL": url}
             with Stack(folder / "up", ("--engines", "2"), variables) as stack:
                 yield Platform(stack, proxy, postgres)

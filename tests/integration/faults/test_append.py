@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import asyncpg
 import pytest
@@ -13,23 +13,24 @@ from tests.integration.faults.conftest import Platform
 from tests.integration.faults.game import SEATS, SECONDS, Game
 from tests.integration.faults.proxy import Moment
 
-Strike = Callable[[Platform], None]
+Strike = Callable[[Sequence[int]], None]
 
 
-def cut(_: Platform) -> None:
+def cut(_: Sequence[int]) -> None:
     """The proxy cuts the connection by itself."""
 
 
-def kill(platform: Platform) -> None:
-    for pid in platform.engines:
+def kill(engines: Sequence[int]) -> None:
+    for pid in engines:
         os.kill(pid, signal.SIGKILL)
 
 
 @pytest.mark.parametrize("strike", [cut, kill], ids=["the connection is cut", "the engines are killed"])
 @pytest.mark.parametrize("moment", ["before", "after"])
 async def test_an_append_that_is_broken_off_is_stored_once(platform: Platform, moment: Moment, strike: Strike) -> None:
+    engines = platform.engines()
     async with Game(platform.stack) as game:
-        trap = platform.proxy.set_trap(moment, lambda: strike(platform))
+        trap = platform.proxy.set_trap(moment, lambda: strike(engines))
         first = await game.choose(0)
         assert trap.sprung.is_set(), "nothing was broken off"
         assert first.status == 200
@@ -85,17 +86,18 @@ async def test_a_slow_database_makes_nobody_wait_for_ever(platform: Platform) ->
 
 async def test_an_engine_that_stands_still_in_a_decision_comes_back_to_a_game_that_went_on(platform: Platform) -> None:
     """Both are stopped with an append under way; one goes on at once, the other wakes up to a conflict."""
+    engines = platform.engines()
     async with Game(platform.stack) as game:
-        trap = platform.proxy.set_trap("before", lambda: [*map(suspend, platform.engines)])
+        trap = platform.proxy.set_trap("before", lambda: [*map(suspend, engines)])
         first = asyncio.create_task(game.choose(0))
-        await asyncio.to_thread(trap.sprung.wait, SECONDS)
-        one, other = platform.engines
-        os.kill(one, signal.SIGCONT)
         try:
+            assert await asyncio.to_thread(trap.sprung.wait, SECONDS)
+            os.kill(engines[0], signal.SIGCONT)
             assert (await first).status == 200
             assert (await game.choose(1)).status == 200
         finally:
-            os.kill(other, signal.SIGCONT)
+            for pid in engines:
+                os.kill(pid, signal.SIGCONT)
         answers = await asyncio.gather(*(game.choose(seat) for seat in range(SEATS)))
         assert {act.code for act in answers} == {""}
         await game.checked(platform.postgres.url)
