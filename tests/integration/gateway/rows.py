@@ -165,16 +165,17 @@ class Platform:
                 return Table(game_id, guests)
         raise AssertionError(f"no game was filled: {seated}")
 
-    def private_table(self, **wanted: Any) -> tuple[Table, str]:
-        """Start a private O/X game with new agents; gives its invite, too."""
+    def private_table(self, game: Game = "ox", **wanted: Any) -> tuple[Table, str]:
+        """Start a private game with new agents; gives its invite, too."""
         host = self.guest("host")
-        game = accepted(host.post("/api/games", {"gameType": "ox", **wanted}), 201)
-        return Table(game["game_id"], [host, *self.invited(game["invite"], NEEDED["ox"] - 1)]), game["invite"]
+        opened = accepted(host.post("/api/games", {"gameType": game, **wanted}), 201)
+        others = self.invited(opened["invite"], NEEDED[game] - 1, game)
+        return Table(opened["game_id"], [host, *others]), opened["invite"]
 
-    def invited(self, invite: str, count: int) -> list[Guest]:
+    def invited(self, invite: str, count: int, game: Game = "ox") -> list[Guest]:
         guests = [self.guest(f"invited {number}") for number in range(count)]
         for guest in guests:
-            accepted(guest.post("/api/games/join", {"gameType": "ox", "invite": invite}))
+            accepted(guest.post("/api/games/join", {"gameType": game, "invite": invite}))
         return guests
 
     def clear(self) -> None:
@@ -276,8 +277,8 @@ def together(calls: Sequence[Callable[[], Any]]) -> list[Any]:
         return [future.result(SECONDS) for future in [pool.submit(call) for call in calls]]
 
 
-def eventually(happened: Callable[[], Any], what: str) -> Any:
-    until = time.monotonic() + SECONDS
+def eventually(happened: Callable[[], Any], what: str, seconds: float = SECONDS) -> Any:
+    until = time.monotonic() + seconds
     while not (found := happened()):
         assert time.monotonic() < until, what
         time.sleep(0.05)

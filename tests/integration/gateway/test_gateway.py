@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from tests.integration.conftest import complete
 from tests.integration.gateway.rows import (
     OPERATOR_KEY,
     Guest,
     Platform,
     Sse,
     accepted,
-    eventually,
     fault_fields,
     refused,
     together,
@@ -722,4 +722,4 @@ def test_a_restarting_engine_is_invisible_to_a_bot(platform: Platform) -> None:
     game = guest.join("ox")
     platform.stack.kill("ox-engine-1")
     assert guest.state(game)["phase"] == "waiting"
-    eventually(lambda: platform.anonymous.get("/readyz").status_code == 200, "not ready again")
+    complete(platform.stack)

@@ -159,8 +159,7 @@ def test_actions(platform: Platform, judge: Judge, game: Any, action: Json) -> N
     table, seats = None, []
     for body in variants(action):
         if not seats:
-            platform.clear()
-            table = platform.table(game)
+            table, _ = platform.private_table(game, deadline_seconds=0)
             seats = list(table)[:-1]  # the last one never acts, so that the phase lasts
         assert table is not None
         seat = seats[-1]

@@ -224,9 +224,8 @@ def test_a_bad_action_names_its_field(platform: Platform, opening: Table, body: 
 
 @pytest.fixture(scope="module")
 def opening(shared_platform: Platform) -> Table:
-    """A trial in which nobody has spoken."""
-    shared_platform.clear()
-    return shared_platform.table("trial")
+    """A trial without deadlines in which no one has spoken."""
+    return shared_platform.private_table("trial", deadline_seconds=0)[0]
 
 
 def test_texts_are_trimmed_and_counted_in_code_points(platform: Platform) -> None:
@@ -250,8 +249,7 @@ def test_a_vote_is_one_of_two(platform: Platform, voting: Table, verdict: object
 
 @pytest.fixture(scope="module")
 def voting(shared_platform: Platform) -> Table:
-    """A trial in which nobody has voted."""
-    shared_platform.clear()
-    table = shared_platform.table("trial")
+    """A trial without deadlines in which no one has voted."""
+    table, _ = shared_platform.private_table("trial", deadline_seconds=0)
     table.to_vote()
     return table
