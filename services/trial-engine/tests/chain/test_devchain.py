@@ -43,7 +43,7 @@ def test_it_says_who_it_is(shared_node: Node) -> None:
     assert shared_node.ask("eth_chainId") == "0x504d"
     assert shared_node.ask("net_version") == "20557"
     assert shared_node.ask("web3_clientVersion").startswith("playmolt")
-    assert httpx2.get(f"{shared_node.url}/healthz", trust_env=False).json() == {"status": "alive"}
+    assert httpx2.get(f"{shared_node.url}/healthz", trust_env=False, timeout=60).json() == {"status": "alive"}
 
 
 def test_a_transfer_is_mined_at_once_and_can_be_found(shared_node: Node) -> None:
@@ -247,8 +247,8 @@ def test_a_body_beyond_the_limit_is_refused_and_the_node_goes_on(shared_node: No
 
 
 def test_other_paths_are_not_served(shared_node: Node) -> None:
-    assert httpx2.get(f"{shared_node.url}/", trust_env=False).status_code == 404
-    assert httpx2.post(f"{shared_node.url}/admin", trust_env=False).status_code == 404
+    assert httpx2.get(f"{shared_node.url}/", trust_env=False, timeout=60).status_code == 404
+    assert httpx2.post(f"{shared_node.url}/admin", trust_env=False, timeout=60).status_code == 404
 
 
 def test_an_estimate_is_enough_and_not_far_off(shared_node: Node) -> None:
@@ -270,4 +270,6 @@ def test_an_estimate_is_enough_and_not_far_off(shared_node: Node) -> None:
 )  # fmt: skip
 def test_a_page_of_elsewhere_is_refused(shared_node: Node, headers: dict[str, str], status: int) -> None:
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}).encode()
-    assert httpx2.post(shared_node.url, content=body, headers=headers, trust_env=False).status_code == status
+    assert (
+        httpx2.post(shared_node.url, content=body, headers=headers, trust_env=False, timeout=60).status_code == status
+    )
