@@ -40,6 +40,7 @@ class Guest:
             inbox_prefix=f"_INBOX.{user}".encode(),
             error_cb=failed,
             allow_reconnect=False,
+            connect_timeout=60,
         )
         return self
 

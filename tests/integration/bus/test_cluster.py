@@ -73,7 +73,7 @@ def _urls(cluster: Sequence[Member]) -> str:
 async def jetstream(cluster: Sequence[Member]) -> AsyncIterator[JetStreamContext]:
     connection = await nats.connect(_urls(cluster).split(","))
     try:
-        yield connection.jetstream(timeout=5)
+        yield connection.jetstream(timeout=60)
     finally:
         await connection.close()
 

@@ -15,6 +15,7 @@ from playmolt_core.db.pool import Pool
 from playmolt_core.engine.feed import Feed, StoredRecords
 from playmolt_core.log.port import NewRecord
 from playmolt_core.log.postgres import PostgresLog
+from playmolt_core.relay import relay as relay_module
 from playmolt_core.relay.relay import PATIENCE_SECONDS, POLL_SECONDS
 from playmolt_core.settings import Settings
 from playmolt_schemas.canonical import canonical_json
@@ -36,6 +37,7 @@ from tests.integration.bus.test_relay import (
 
 __all__ = ["bus", "log", "pool"]
 
+SECONDS = 120.0
 _PLAYING = GameSummary("playing", 0, 2, 2)
 
 
@@ -135,7 +137,7 @@ async def test_commits_after_one_of_another_engine_are_confirmed(
 
 
 async def test_a_stream_that_disappears_between_commits_is_filled_and_engines_publish_again(
-    log: PostgresLog, bus: JetStream, nats_url: str, confirmed: list[bool]
+    log: PostgresLog, bus: JetStream, nats_url: str, confirmed: list[bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     game, relay = Game("ox-1"), Relay(log, bus, LIMIT)
     async with engine(log, nats_url) as ox, running(relay.run()):
@@ -145,6 +147,7 @@ async def test_a_stream_that_disappears_between_commits_is_filled_and_engines_pu
             if number in (10, 20):
                 await bus.drop(list(STREAMS)[number == 20])
         relay_batches = relay.batch_sizes.lines("batches", "")[-1]
+        monkeypatch.setattr(relay_module, "PATIENCE_SECONDS", SECONDS)  # also a server that is slow stores in time
         for _ in range(20):
             await ox.commit(game)
             await until(caught_up(log, bus))

@@ -69,7 +69,7 @@ def moves(first: int, count: int) -> list[StreamMessage]:
 async def test_a_durable_consumer_goes_on_where_it_was(relay: tuple[Nats, JetStream], reader: Client) -> None:
     server, streams = relay
     await streams.publish(moves(1, 5), after=0)
-    mine = await reader.jetstream().pull_subscribe("events.>", durable="mine", stream="EVENTS")
+    mine = await reader.jetstream(timeout=60).pull_subscribe("events.>", durable="mine", stream="EVENTS")
     first = await mine.fetch(3, timeout=30)
     for message in first:
         await message.ack_sync()
@@ -78,9 +78,9 @@ async def test_a_durable_consumer_goes_on_where_it_was(relay: tuple[Nats, JetStr
     ]
     await streams.publish(moves(6, 2), after=5)
     other = await nats.connect(server.url, user="reader", password="reader secret")
-    again = await other.jetstream().pull_subscribe("events.>", durable="mine", stream="EVENTS")
+    again = await other.jetstream(timeout=60).pull_subscribe("events.>", durable="mine", stream="EVENTS")
     assert [message.data for message in await again.fetch(4, timeout=30)] == [b"4", b"5", b"6", b"7"]
-    assert (await other.jetstream().stream_info("EVENTS")).state.last_seq == 7
+    assert (await other.jetstream(timeout=60).stream_info("EVENTS")).state.last_seq == 7
     await other.close()
 
 
@@ -96,7 +96,7 @@ async def test_nothing_a_reader_says_gets_into_a_stream(relay: tuple[Nats, JetSt
     streams = relay[1]
     await streams.publish(moves(1, 5), after=0)
     await streams.publish([StreamMessage("spectate.ox.ox-1", b"{}")] * 5, after=0)
-    calls = reader.jetstream()
+    calls = reader.jetstream(timeout=60)
     for stream in ("EVENTS", "SPECTATE"):
         await calls.pull_subscribe("", durable="mine", stream=stream)
     for stored in STORED:
@@ -121,7 +121,7 @@ async def test_nothing_a_reader_says_gets_into_a_stream(relay: tuple[Nats, JetSt
 
 
 async def test_readers_have_so_many_consumers_and_no_more(relay: tuple[Nats, JetStream], reader: Client) -> None:
-    calls = reader.jetstream()
+    calls = reader.jetstream(timeout=60)
     for number in range(MOST):
         await calls.add_consumer("EVENTS", ConsumerConfig(durable_name=f"tool-{number}"))
     with pytest.raises(nats.js.errors.BadRequestError, match="delete an unused one"):

@@ -345,7 +345,7 @@ async def test_streams_take_neither_deletes_nor_purges(log: PostgresLog, bus: Je
     await log.append([unit(Game("ox-1").adds(3))])
     await Relay(log, bus, LIMIT).step()
     connection = await nats.connect(nats_url)
-    calls = connection.jetstream()
+    calls = connection.jetstream(timeout=60)
     for attempt in (calls.purge_stream(subjects.EVENTS_STREAM), calls.delete_msg(subjects.EVENTS_STREAM, 1)):
         with pytest.raises(nats.js.errors.APIError):
             await attempt
@@ -414,7 +414,7 @@ async def _set_back(pool: Pool, position: int) -> None:
 async def _publish(url: str, *messages: tuple[str, bytes]) -> None:
     stranger = await nats.connect(url)
     for subject, body in messages:
-        await stranger.jetstream().publish(subject, body)
+        await stranger.jetstream(timeout=60).publish(subject, body)
     await stranger.close()
 
 

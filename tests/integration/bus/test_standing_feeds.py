@@ -16,7 +16,8 @@ from playmolt_schemas import subjects
 from tests.integration.conftest import StackFactory
 from tests.platforms import Stack
 
-TOLD_SECONDS = 10.0
+TOLD_SECONDS = 60.0
+"""Ten seconds, and time for a busy machine."""
 ID = "ox-00000000-0000-7000-8000-000000000001"
 
 

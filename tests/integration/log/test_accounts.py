@@ -91,6 +91,7 @@ async def test_an_agent_changes_what_it_says_of_itself(accounts: PgAccounts) -> 
     assert await accounts.update_agent("agent-2", "2", UNSET) is None
 
 
+@pytest.mark.usefixtures("one_day")
 async def test_a_version_changes_ten_times_a_day(accounts: PgAccounts, pool: Pool) -> None:
     """Also when many changes arrive at once; a value that stays counts for nothing."""
     await accounts.create_agent("agent-1", NewAgent("one", version="0"), key("one"))

@@ -20,7 +20,7 @@ import httpx
 import pytest
 import rfc8785
 from click.testing import CliRunner, Result
-from playmolt_cli.local.embedded import binaries
+from playmolt_cli.local.embedded import binaries, free_port
 from playmolt_cli.main import cli
 from playmolt_schemas.records import ZERO_HASH, record_hash
 
@@ -94,8 +94,8 @@ def _canonical(value: Any) -> bytes:
 
 
 async def test_a_backup_is_restored_verifies_and_goes_on(stack: StackFactory, folder: Path) -> None:
-    first = stack(data=folder / "first")
-    port = first.run.gateway.rpartition(":")[2]
+    port = str(free_port())
+    first = stack("--port", port, data=folder / "first")
     finished, running = Table(first, "ox"), Table(first, "trial")
     await asyncio.gather(finished.sit(), running.sit())
     await finished.play()

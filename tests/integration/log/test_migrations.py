@@ -249,7 +249,7 @@ async def test_a_locked_table_is_waited_for_briefly_and_often(empty_database_url
 
 
 async def test_a_database_without_our_roles_is_waited_for(empty_database_url: str) -> None:
-    await await_database(empty_database_url, 1)
+    await await_database(empty_database_url, 60)
     with pytest.raises(LogUnavailable, match=r"waited 0\.1 s: Postgres did not answer"):
         await await_database("postgresql://nobody@127.0.0.1:1/none", 0.1)
 

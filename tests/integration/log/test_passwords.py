@@ -32,7 +32,8 @@ async def set_password(server: Postgres, password: str) -> None:
     connection = await asyncpg.connect(server.url)
     try:
         await connection.execute(f"ALTER ROLE app PASSWORD '{password}'")
-        await connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'app'")
+        # With a time limit it waits until they have ended.
+        await connection.execute("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE usename = 'app'")
     finally:
         await connection.close()
 
