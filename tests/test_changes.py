@@ -19,10 +19,12 @@ from typing import Final
 import msgspec
 import pytest
 
+pytestmark = pytest.mark.timeout(900)
 ROOT: Final = Path(__file__).parents[1]
 DIFFS: Final = Path(__file__).parent / "changes"
 COPIED: Final = ("schemas", "core", "services", "lab", "cli", "sdk", "tests", "docs", "deploy")
-SKIPPED: Final = shutil.ignore_patterns("node_modules", ".venv", "dist", ".hypothesis", ".*_cache")
+SKIPPED: Final = shutil.ignore_patterns("node_modules", ".venv", "dist", ".hypothesis", ".*_cache", "*.pyc.*")
+"""`*.pyc.*` is a file that a process just compiles: it would be gone before it is copied."""
 PACKAGES: Final = ("schemas", "core", "lab", "cli", "sdk", "services/*")
 ASYNCAPI: Final = "schemas/asyncapi.json"
 GENERATED: Final = ("docs/settings.md", "docs/api.md", "docs/telemetry.md", ASYNCAPI, "schemas/json/*")
@@ -113,7 +115,7 @@ class Copy:
         paths += filter(None, [os.environ.get("PYTHONPATH")])  # may hold a plugin that PYTEST_ADDOPTS names
         done = subprocess.run(
             [sys.executable, *arguments], cwd=self.root, env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
-            capture_output=True, text=True, timeout=200, check=False,
+            capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{done.stdout[-6000:]}\n{done.stderr[-3000:]}"
 
