@@ -4,7 +4,8 @@ import asyncio
 import json
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -76,24 +77,32 @@ async def until_cast(overseer: Overseer, count: int) -> None:
                     return
 
 
-async def voting(gateway: str) -> Overseer:
-    overseer = await Overseer(gateway).__aenter__()
+@pytest.fixture
+async def at_the_end() -> AsyncIterator[AsyncExitStack]:
+    async with AsyncExitStack() as at_the_end:
+        yield at_the_end
+
+
+async def voting(gateway: str, at_the_end: AsyncExitStack) -> Overseer:
+    overseer = await at_the_end.enter_async_context(Overseer(gateway))
     await overseer.open(model="fake")
     return await overseer.to("vote")
 
 
-async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, model: FakeServer, folder: Path) -> None:
+async def test_every_vote_is_cast_once_whatever_is_killed(
+    stack: StackFactory, model: FakeServer, folder: Path, at_the_end: AsyncExitStack
+) -> None:
     ballot = Ballot()
     model.otherwise = ballot
     catalogue = folder / "models.toml"
     catalogue.write_text(model.toml())
     running = stack("--only", "trial-engine", PLAYMOLT_MODELS=str(catalogue), EVM_RPC_URL="")
     gateway = running.run.gateway
-    talking = await Overseer(gateway).__aenter__()
+    talking = await at_the_end.enter_async_context(Overseer(gateway))
     await talking.open(model="fake")
     await talking.to("persuasion")
-    first = await voting(gateway)
-    third = await voting(gateway)
+    first = await voting(gateway, at_the_end)
+    third = await voting(gateway, at_the_end)
     chat = asyncio.create_task(talking.chat(juror="radical", key="one", patient=True))
     vote = asyncio.create_task(first.post("vote", key="one", patient=True))
     await until_cast(first, 4)
@@ -103,7 +112,7 @@ async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, m
     running.kill("trial-engine-1")
     ballot.waits = False
     # Jurors of a session whose engine is there again vote while the chain is away.
-    second = await voting_again(gateway)
+    second = await voting_again(gateway, at_the_end)
     chain_is_killed, all_is_killed = threading.Event(), threading.Event()
     ballot.first["vote:philosopher"] = [lambda asked: Canned(body=cast(asked).body, gate=chain_is_killed)]
     late = asyncio.create_task(second.post("vote", patient=True))
@@ -131,17 +140,14 @@ async def test_every_vote_is_cast_once_whatever_is_killed(stack: StackFactory, m
     await verdict_holds(restarted, third)
     again = await first.post("vote", patient=True)
     assert (again.status_code, again.json()["code"]) == (409, Code.SESSION_PHASE.wire)
-    for overseer in (talking, first, second, third):
-        await overseer.client.aclose()
 
 
-async def voting_again(gateway: str) -> Overseer:
+async def voting_again(gateway: str, at_the_end: AsyncExitStack) -> Overseer:
     """Come to a vote while the engine restarts."""
-    overseer = Overseer(gateway)
+    overseer = await at_the_end.enter_async_context(Overseer(gateway))
     async with asyncio.timeout(120):
         while True:
             try:
-                await overseer.__aenter__()
                 await overseer.open(model="fake")
                 return await overseer.to("vote")
             except (AssertionError, httpx.TransportError):

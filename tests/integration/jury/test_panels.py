@@ -238,7 +238,7 @@ def run(hall: Stack, folder: Path, text: str, *words: str) -> Done:
     out = () if "--dry" in words else ("--out", str(folder / "out"))
     command = ("jury", "panel", "run", str(folder / "plan.toml"), *out, "--data", str(hall.folder.path), *words)
     environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
-    return playmolt(*command, environment=environment, seconds=200)
+    return playmolt(*command, environment=environment)
 
 
 def test_a_budget_that_ends_in_the_middle_stops_the_command_and_a_raised_one_goes_on(
@@ -272,7 +272,7 @@ def test_without_a_platform_the_engine_of_juries_and_its_chain_start_alone(sessi
     (folder / "plan.toml").write_text(plan(chain="last"))
     command = ("jury", "panel", "run", str(folder / "plan.toml"), "--out", str(folder / "out"))
     environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
-    done = playmolt(*command, "--data", str(folder / "data"), environment=environment, seconds=200)
+    done = playmolt(*command, "--data", str(folder / "data"), environment=environment)
     assert done.returncode == 0, done.stderr
     assert json.loads((folder / "out" / "panel.json").read_text())["scripts"]["A"]["n"] == 2
     started = {log.stem for log in (folder / "data" / "logs").glob("*-1.log")}

@@ -3,8 +3,10 @@
 import asyncio
 import base64
 import gzip
+import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import asyncpg
@@ -67,9 +69,19 @@ class Searched:
         }
         return {place for place, held_there in places.items() if any(map(held, held_there))} | {
             "wal" if "pg_wal" in path.parts else path.relative_to(self.stack.folder.path).parts[0]
-            for path in self.stack.folder.path.rglob("*")
-            if path.is_file() and held(path.read_bytes())
+            for path, content in files(self.stack.folder.path)
+            if held(content)
         }
+
+    async def copied(self) -> None:
+        """Wait until NATS holds all that the log does."""
+        operator = {"Authorization": f"Bearer {self.run.operator_key}"}
+        async with asyncio.timeout(60), httpx.AsyncClient(timeout=60, headers=operator) as client:
+            while True:
+                lag = (await client.get(f"{self.run.gateway}/api/admin/lag")).json()
+                if lag["events"] == lag["spectate"] == lag["log"]:
+                    return
+                await asyncio.sleep(0.1)
 
     def urls(self) -> list[str]:
         """What shows figures: every service, and not the chain."""
@@ -92,7 +104,7 @@ class Searched:
         """What NATS holds, wherever it keeps it."""
         login = {"user": self.run.nats_user, "password": self.run.nats_password}
         connection = await nats.connect(self.run.nats_url, **login)
-        calls, held = connection.jetstream(), list[bytes]()
+        calls, held = connection.jetstream(timeout=60), list[bytes]()
         for stream in (subjects.EVENTS_STREAM, subjects.SPECTATE_STREAM):
             state = (await calls.stream_info(stream)).state
             for sequence in range(state.first_seq, state.last_seq + 1):
@@ -115,6 +127,14 @@ class Searched:
         provider.add_span_processor(SimpleSpanProcessor(OTLPSpanExporter(f"{self.collector.url}/v1/traces")))
         provider.get_tracer("planted").start_span("planted", attributes={"text": text}).end()
         provider.shutdown()
+
+
+def files(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """The files of a folder, whose programs replace and delete some meanwhile."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                yield Path(place, name), Path(place, name).read_bytes()
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +223,7 @@ async def test_what_is_planted_is_found_in_every_place(running: Searched) -> Non
         await run_sql(running, "DROP TABLE planted; CHECKPOINT")
     await plays(running, PLANTED)
     running.span(PLANTED)
+    await running.copied()
     await run_sql(running, "CHECKPOINT")
     assert await running.found(PLANTED) == EVERYWHERE - {"archive"}
     await plays(running, "what comes after it, because the newest records stay")
