@@ -154,7 +154,7 @@ class Done(NamedTuple):
     stderr: str
 
 
-def playmolt(*words: str, environment: Mapping[str, str], seconds: float = 200) -> Done:
+def playmolt(*words: str, environment: Mapping[str, str], seconds: float = 500) -> Done:
     """Run `playmolt WORDS` to its end, in a process of its own that has just these variables."""
     with TemporaryFile() as out, TemporaryFile() as error, Path(os.devnull).open("rb") as empty:
         streams = dict(enumerate(stream.fileno() for stream in (empty, out, error)))

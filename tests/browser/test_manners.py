@@ -253,6 +253,8 @@ def test_who_waits_for_a_game_is_told_so(reader: Reader, ended: Ended) -> None:
     page.route(f"**/api/games/{ended.ox}/state", hold)
     page.goto(f"/watch/{ended.ox}")
     expect(page.locator("main [role=status].waiting")).to_have_text("Loading")
+    while not held:  # the request may arrive here after the sight of its page; the test's time limit ends this
+        page.wait_for_timeout(50)
     held[0].continue_()
     stands_at_the_end(page)
     expect(page.locator("main .waiting")).to_have_count(0)

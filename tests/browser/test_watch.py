@@ -431,6 +431,7 @@ def test_the_timeline_is_driven_by_keys_from_anywhere(reader: Reader, ended: End
     page.keyboard.press("n")
     reveal = page.locator(".marks [role=button][aria-label='Round 1: reveal']")
     told = page.locator(".log button", has_text="Reveal:").first.get_attribute("data-v")
+    stands_at(page, int(told or 0))
     assert moment(page) == int(told or 0)
     page.keyboard.type("3")
     page.keyboard.press("Enter")

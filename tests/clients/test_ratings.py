@@ -143,7 +143,7 @@ async def play_everything(stack: Stack) -> None:
 
 async def logs(gateway: str) -> dict[str, list[dict[str, Any]]]:
     """The log of each finished game, as anyone may read it."""
-    async with httpx.AsyncClient(base_url=gateway) as client:
+    async with httpx.AsyncClient(base_url=gateway, timeout=SECONDS) as client:
         games = (await client.get("/api/games?phase=end&limit=1000")).json()["games"]
         texts = [(await client.get(f"/api/games/{game['game_id']}/log")).text for game in games]
     found = [[json.loads(line) for line in text.splitlines()] for text in texts]
@@ -205,7 +205,7 @@ async def test_a_stranger_computes_every_rating_from_public_data(stack: Stack, p
         assert await log.append([late]) != [None]
     public = await logs(gateway)
 
-    async with httpx.AsyncClient(base_url=gateway) as client:
+    async with httpx.AsyncClient(base_url=gateway, timeout=SECONDS) as client:
         agents = {row["agent_id"] for records in public.values() for row in records[-1]["data"]["results"]}
         profiles = {agent: (await client.get(f"/api/agents/{agent}")).json() for agent in agents}
         trials = (await client.get("/api/games/types/trial")).json()

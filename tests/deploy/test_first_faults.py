@@ -90,7 +90,7 @@ def test_what_is_born_with_its_first_fault_counts_from_its_birth() -> None:
 def test_all_else_is_there_from_the_start(cluster: Cluster) -> None:
     shown = ""
     for name in cluster.ports:
-        status, body = probe.get(f"{cluster.url(name)}/metrics")
+        status, body = probe.get(f"{cluster.url(name)}/metrics", 60)
         assert status == 200
         shown += body.decode()
     known = [(where, growth) for where, growth in asked() if not growth.later]

@@ -179,7 +179,7 @@ _SOMETIMES = ("playmolt_effects_pending", "playmolt_games", "playmolt_budget_spe
 def test_figures_are_shown_by_the_running_services(cluster: Cluster) -> None:
     shown = {}
     for name in cluster.ports:
-        status, body = probe.get(f"{cluster.url(name)}/metrics")
+        status, body = probe.get(f"{cluster.url(name)}/metrics", 60)
         assert status == 200
         shown[name] = set(re.findall(r"^(playmolt_\w+)", body.decode(), re.MULTILINE))
     services_of = {"engine": ("ox-engine", "trial-engine", "legal-orchestrator", "agora-runner", "tournament-engine")}
@@ -194,7 +194,7 @@ def test_figures_are_shown_by_the_running_services(cluster: Cluster) -> None:
 def test_figures_have_the_labels_that_are_asked_for(cluster: Cluster) -> None:
     shown: dict[str, set[str]] = {}
     for name in cluster.ports:
-        lines = probe.get(f"{cluster.url(name)}/metrics")[1].decode().splitlines()
+        lines = probe.get(f"{cluster.url(name)}/metrics", 60)[1].decode().splitlines()
         for series, labelled in (re.findall(r"^(\w+)(?:\{(.*)\})? ", line)[0] for line in lines if line[:1] != "#"):
             shown.setdefault(series, set()).update(re.findall(r'(\w+)="', labelled))
     of_prometheus = {"namespace", "pod"}

@@ -48,7 +48,7 @@ def test_probes_hit_routes_that_answer(cluster: Cluster, kind: str) -> None:
 
 def test_all_find_one_another(cluster: Cluster) -> None:
     until(lambda: probe.ready(f"{cluster.url('gateway')}/readyz").ready, "the whole platform")
-    parts = json.loads(probe.get(f"{cluster.url('gateway')}/readyz")[1])
+    parts = json.loads(probe.get(f"{cluster.url('gateway')}/readyz", 60)[1])
     assert {f"engine.{game}" for games in ENGINES.values() for game in games} <= set(json.dumps(parts).split('"'))
 
 
@@ -68,7 +68,7 @@ def test_an_action_goes_its_whole_way(cluster: Cluster) -> None:
         return bool(0 < lag["log"] == lag["events"] == lag["spectate"])
 
     until(copied, "the relay's copies")
-    assert probe.get(f"{cluster.url('spectator')}/healthz")[0] == 200
+    assert probe.get(f"{cluster.url('spectator')}/healthz", 60)[0] == 200
     with httpx.stream("GET", f"{cluster.url('spectator')}/sse/lobby", timeout=120) as feed:
         assert any(joined["game_id"] in line for line in islice(feed.iter_lines(), 20))
 
@@ -220,7 +220,7 @@ def test_the_embedded_chain_answers_its_probes_and_calls_from_other_pods(cluster
         answer = httpx.post(f"http://127.0.0.1:{port}/", json=asked, headers={"Host": "chain:8545"}, timeout=120)
         assert answer.json()["result"] == hex(20557)
     finally:
-        assert child.end(process, signal.SIGTERM, 15)
+        assert child.end(process, signal.SIGTERM, 60)
 
 
 def test_a_stop_grants_the_time_that_draining_may_take(cluster: Cluster) -> None:

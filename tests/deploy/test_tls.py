@@ -76,7 +76,7 @@ def servers(folder: Path, ours: Authority, strangers: Authority) -> Iterator[Nat
 
 
 def _peers(running: Nats, number: int) -> set[str]:
-    status, told = probe.get(f"http://127.0.0.1:{running.monitors[number]}/routez")
+    status, told = probe.get(f"http://127.0.0.1:{running.monitors[number]}/routez", 60)
     return {route["remote_name"] for route in json.loads(told)["routes"]} if status == 200 else set()
 
 

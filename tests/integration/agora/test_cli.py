@@ -20,7 +20,7 @@ COMMONS = Path(__file__).parents[3] / "docs" / "examples" / "commons"
 
 def playmolt(*arguments: str) -> tuple[str, str]:
     """Run a command to its end; gives what it printed and what it said beside."""
-    done = platforms.playmolt("agora", *arguments, environment=OWN, seconds=200)
+    done = platforms.playmolt("agora", *arguments, environment=OWN)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout, done.stderr
 
@@ -108,7 +108,7 @@ def test_a_measure_that_does_not_hold_is_refused_before_the_lock_whichever_way_i
             for name, (body, code) in BAD_MEASURES.items():
                 plan = bad_plan(folder / name, body)
                 for place in (("--data", str(folder / "data")), ("--url", run.gateway, "--key", run.operator_key)):
-                    done = platforms.playmolt("agora", "run", str(plan), *place, environment=OWN, seconds=200)
+                    done = platforms.playmolt("agora", "run", str(plan), *place, environment=OWN)
                     assert done.returncode in (1, 2), done.stdout
                     assert "measures/bad.py" in done.stderr, (name, place, done.stderr)
                 files = {
@@ -147,7 +147,7 @@ def test_a_plan_that_changes_on_disk_is_another_experiment_and_the_command_says_
         def run(status: int) -> tuple[str, str]:
             """The experiment, and what was said about it."""
             command = ("agora", "run", str(plan), "--data", str(folder / "data"), "--json")
-            done = platforms.playmolt(*command, environment=OWN, seconds=200)
+            done = platforms.playmolt(*command, environment=OWN)
             assert done.returncode == status, done.stdout + done.stderr
             return json.loads(done.stdout)["experiment"], done.stderr
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+from playmolt_cli.local.embedded import free_port
 
 
 class Seen(msgspec.Struct, frozen=True):
@@ -31,7 +32,7 @@ class Collector:
         self.spans: list[Seen] = []
         self.sent: list[bytes] = []
         """The request bodies, which also contain events of spans and other data of the exporter."""
-        self._port = 0
+        self._port = free_port()  # no other program gets it between two contexts
 
     @property
     def url(self) -> str:
@@ -84,7 +85,6 @@ class Collector:
                 """Log nothing."""
 
         server = ThreadingHTTPServer(("127.0.0.1", self._port), Handler)
-        self._port = server.server_address[1]
         serving = threading.Thread(target=server.serve_forever, daemon=True)
         serving.start()
         try:

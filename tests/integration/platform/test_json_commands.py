@@ -34,7 +34,7 @@ class Commands:
         self._environment = {**os.environ, "DATABASE_URL": "", "NATS_URL": "", "PLAYMOLT_MODELS": ""}
 
     def done(self, *words: str) -> Done:
-        return playmolt(*words, environment={**self._environment, "PLAYMOLT_DATA": self._data}, seconds=200)
+        return playmolt(*words, environment={**self._environment, "PLAYMOLT_DATA": self._data})
 
     def json(self, name: str, *words: str, status: int = 0) -> Any:
         """The document that `playmolt NAME WORDS --json` prints."""

@@ -16,6 +16,7 @@ from playmolt.calls import Request
 from playmolt.client import AsyncClient
 from playmolt.retries import Retry
 from playmolt_cli.games import deciders
+from playmolt_cli.local.embedded import free_port
 from playmolt_core.db.pool import open_pool
 from playmolt_core.log.postgres import log_of
 from playmolt_core.log.verify import verify
@@ -203,12 +204,12 @@ async def test_a_log_of_several_shards_loses_nothing_either(doubled: Stack, serv
 
 
 async def test_after_a_crash_of_the_whole_machine_every_game_is_taken_up(stack: StackFactory, folder: Path) -> None:
-    first = stack(data=folder / "one")
+    port = str(free_port())
+    first = stack("--port", port, data=folder / "one")
     table = Table(first, "ox", 2)
     await table.sit()
     playing = asyncio.create_task(table.play())
     await asyncio.sleep(0.5)
-    port = first.run.gateway.rpartition(":")[2]
     first.kill_tree()
     second = stack("--port", port, data=folder / "one")
     async with asyncio.timeout(SECONDS):

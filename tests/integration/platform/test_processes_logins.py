@@ -58,8 +58,9 @@ async def test_the_readers_logins_read_and_do_nothing_else(running: Stack) -> No
     await database.close()
     where = reader["nats"]
     bus = await nats.connect(where["url"], user=where["user"], password=where["password"])
-    consumer = await bus.jetstream().pull_subscribe("events.ox.>", durable="test", stream="EVENTS")
-    (message,) = await consumer.fetch(1, timeout=30)
+    calls = bus.jetstream(timeout=SECONDS)
+    consumer = await calls.pull_subscribe("events.ox.>", durable="test", stream="EVENTS")
+    (message,) = await consumer.fetch(1, timeout=SECONDS)
     assert json.loads(message.data)["stream"].startswith("ox-")
     await message.ack_sync()
     await bus.close()

@@ -238,7 +238,8 @@ async def replaced(stack: Stack, load: Load) -> None:
 async def _copied_whole(stack: Stack) -> None:
     """Both streams end where the log does, and nothing stands in them twice: sequence k is position k."""
     key = {"Authorization": f"Bearer {stack.run.operator_key}"}
-    async with asyncio.timeout(READY_SECONDS), httpx.AsyncClient(base_url=stack.run.gateway, headers=key) as client:
+    client = httpx.AsyncClient(base_url=stack.run.gateway, headers=key, timeout=READY_SECONDS)
+    async with asyncio.timeout(READY_SECONDS), client:
         while True:
             lag = (await client.get("/api/admin/lag")).json()
             if lag["events"] == lag["spectate"] == lag["log"]:

@@ -9,7 +9,7 @@ from playmolt_cli.local import probe
 from playmolt_cli.local.embedded import free_port
 from playmolt_core.db.migrate import migrate, migrations, newest_needed
 
-from tests.integration.gateway.rows import eventually
+from tests.integration.gateway.rows import SECONDS, eventually
 from tests.platforms import start
 
 
@@ -34,10 +34,10 @@ async def test_a_service_waits_for_its_migration(
     try:
         waiting = f"waiting for migration {newest_needed()}"
         eventually(lambda: waiting in probe.get(f"{url}/readyz?self")[1].decode(), "it says what it waits for")
-        assert probe.get(f"{url}/readyz?self")[0] == 503
-        assert probe.get(f"{url}/healthz")[0] == 200
+        assert probe.get(f"{url}/readyz?self", SECONDS)[0] == 503
+        assert probe.get(f"{url}/healthz", SECONDS)[0] == 200
         await migrate(empty_database_url, folder=before)
-        assert probe.get(f"{url}/readyz?self")[0] == 503
+        assert probe.get(f"{url}/readyz?self", SECONDS)[0] == 503
         await migrate(empty_database_url)
         eventually(lambda: probe.ready(f"{url}/readyz?self").ready, log.read_text())
         assert process.poll() is None
