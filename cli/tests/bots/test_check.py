@@ -92,7 +92,8 @@ def test_a_sound_python_bot_passes_every_check(server: Arena, file: Path) -> Non
     ],
 )
 def test_a_fault_of_a_program_is_one_line(server: Arena, file: Path, how: str, fault: str, expected: str) -> None:
-    status, verdicts, faults = checked(server, "--command", f"{sys.executable} {file} {how}", "--seconds", "1")
+    seconds = "1" if how == "late" else "60"
+    status, verdicts, faults = checked(server, "--command", f"{sys.executable} {file} {how}", "--seconds", seconds)
     assert (status, list(faults)) == (1, [fault])
     assert expected in faults[fault]
     assert "warn" not in verdicts.values()

@@ -10,7 +10,7 @@ V4, V6 = "127.0.0.1", "::1"
 
 def reached(host: str, port: int) -> bool:
     try:
-        socket.create_connection((host, port), timeout=5).close()
+        socket.create_connection((host, port), timeout=60).close()
     except OSError:
         return False
     return True

@@ -18,7 +18,7 @@ from core.tests.waiting import wait_until
 
 URL = "https://93.184.216.34/turn"
 GAME = "ox-0190c3f8-1111-7222-8333-444455556666"
-SECONDS = 20
+SECONDS = 60
 
 
 @pytest.mark.parametrize(

@@ -120,7 +120,7 @@ async def test_an_agent_shows_by_a_tool_that_it_is_there(
 
 async def test_a_key_may_come_with_the_connection(platform: Any, port: int, game: str) -> None:
     agent_id, headers = platform.agent()
-    async with httpx2.AsyncClient(headers=headers) as http:
+    async with httpx2.AsyncClient(headers=headers, timeout=60) as http:
         transport = streamable_http_client(f"http://127.0.0.1:{port}/mcp", http_client=http)
         async with Client(transport) as client:
             await client.call_tool("state", {"game_id": game})
@@ -151,7 +151,7 @@ async def sent(port: int, method: str = "POST", body: Any = LIST, **headers: str
     common = {"Content-Type": "application/json", "Accept": BOTH}
     content = body if isinstance(body, bytes) else msgspec.json.encode(body)
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    async with httpx2.AsyncClient() as http:
+    async with httpx2.AsyncClient(timeout=60) as http:
         return await http.request(
             method, f"http://127.0.0.1:{port}/mcp", headers=common | named, content=content, timeout=60
         )

@@ -13,7 +13,7 @@ from playmolt_core.log.memory import MemoryLog
 from playmolt_ox.rules import Ox
 from playmolt_schemas.envelopes import Answer, Call, Op
 
-SECONDS = 20
+SECONDS = 60
 Calling = Callable[..., Any]
 
 

@@ -60,7 +60,7 @@ def client_of(own: OwnProvider, **changes: Any) -> Provider:
         "redirect_uri": CALLBACK,
         **changes,
     }
-    return Provider(ClientRegistration(**known), seconds=5)
+    return Provider(ClientRegistration(**known), seconds=60)
 
 
 async def signed_in(provider: Provider, own: OwnProvider, answered_by: str | None = None) -> Identity | SignInFault:
