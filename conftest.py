@@ -14,6 +14,7 @@ import pytest
 import structlog
 from hypothesis import HealthCheck, settings
 
+from tests.leftovers import Leftovers
 from tests.order import Shared, in_order, is_fast, piece
 from tests.room import RUN, at_end, remove_shared
 
@@ -84,6 +85,7 @@ class _Broken:
 def pytest_configure(config: pytest.Config) -> None:
     """Register our plugins. The process that distributes tests also receives the internal errors of its workers."""
     config.pluginmanager.register(Shared())
+    config.pluginmanager.register(Leftovers())
     if config.getoption("numprocesses", None):
         from tests.workers import Workers  # noqa: PLC0415 -- only a run with workers needs it
 
