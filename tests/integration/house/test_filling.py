@@ -16,7 +16,7 @@ from playmolt_cli.main import cli
 
 from tests.platforms import Stack
 
-SETTINGS = {"PLAYMOLT_FILL_SECONDS": "1", "PLAYMOLT_HOUSE_MODELS": "scripted", "PLAYMOLT_REGISTRATION_LIMIT": "30/3600"}
+SETTINGS = {"PLAYMOLT_FILL_SECONDS": "3", "PLAYMOLT_HOUSE_MODELS": "scripted", "PLAYMOLT_REGISTRATION_LIMIT": "30/3600"}
 
 
 @pytest.fixture(scope="module")
