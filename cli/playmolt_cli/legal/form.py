@@ -148,9 +148,9 @@ def _put(target: Any, path: Sequence[str], text: str, schema: Schema) -> None:
         target[name] = _FLAGS.get(text.casefold(), text) if rule.get("type") == "boolean" else text
 
 
-def _items(text: str) -> list[Any]:
+def _items(text: str) -> list[object]:
     try:
-        return msgspec.json.decode(text, type=list)
+        return msgspec.json.decode(text, type=list[object])
     except msgspec.MsgspecError:
         return [text]
 

@@ -82,7 +82,7 @@ PATTERNS: Final = (
 )
 
 FIGURES: Final = (re.compile(r"(?<![\d./-])(?P<m>\d{1,2})(?P<mark>/)(?P<d>\d{1,2})/(?P<short>\d\d)(?![\d/])"),)
-"""Three short numbers, of which no language says which is the day: for comparing dates, not for ordering them."""
+"""Three short numbers whose order differs by language: for comparing dates, not for ordering them."""
 
 
 def says_no_century(match: re.Match[str]) -> bool:
