@@ -30,7 +30,7 @@ from playmolt_agora_runner.workers.library import Library
 from playmolt_agora_runner.workers.model_worker import LoadBalancer, ModelWorker
 from playmolt_agora_runner.workers.plan_examiner import PlanExaminer
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments
-from playmolt_agora_runner.workers.run_workers import LookWorker, PauseWorker, PcsLook, RunOpener, RunWatcher
+from playmolt_agora_runner.workers.run_workers import ForkCheck, LookWorker, PauseWorker, PcsLook, RunOpener, RunWatcher
 from playmolt_agora_runner.workers.turn_model import TurnModel
 from playmolt_agora_runner.world.state import RunState
 
@@ -88,7 +88,11 @@ def experiment(context: ServiceContext) -> HostedGame[State]:
         ExperimentApi(context.catalogue),
         workers,
         fetches,
-        {routes.OPEN.name: examiner.complete, routes.LOOK.name: PcsLook(laboratory, context.engines)},
+        {
+            routes.OPEN.name: examiner.complete,
+            routes.LOOK.name: PcsLook(laboratory, context.engines),
+            routes.FORK.name: ForkCheck(context.log),
+        },
         upkeep=examiner.run,
     )
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
 from playmolt_core.effects.leased_effect import CommandRefused, LeasedEffect
 from playmolt_core.engine.committed_reads import CommittedReads
 from playmolt_core.engine.engine import Engine
@@ -14,12 +15,14 @@ from playmolt_core.log.port import Archived, GameIndex, StreamReader
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas.codes import Code
 from playmolt_schemas.instrument.laboratory import IntervalsRequest
+from playmolt_schemas.routes.agora import ForkRequest
+from playmolt_schemas.stored.agora.turn import Parent
 
 from playmolt_agora_runner.experiment import commands as experiments
 from playmolt_agora_runner.experiment import effects, looks
 from playmolt_agora_runner.experiment.forking import registered_spec
-from playmolt_agora_runner.experiment.state import State
-from playmolt_agora_runner.run import commands
+from playmolt_agora_runner.experiment.state import State, invalid
+from playmolt_agora_runner.run import commands, forks
 from playmolt_agora_runner.run.effects import NO_VALID_TURN
 from playmolt_agora_runner.workers.laboratory import Laboratory, LaboratoryFailed
 from playmolt_agora_runner.workers.recent_experiments import RecentExperiments, events_of
@@ -139,6 +142,24 @@ class PcsLook:
         except LaboratoryFailed as error:
             _log.error("look_failed", experiment=request.stream, said=str(error))
             return Refused(Code.UNAVAILABLE, "PCS could not be computed; the runner's log says why. Look again.")
+
+
+class ForkCheck:
+    """Refuses a fork with new content after an event before which nobody spoke: only the parent's events tell."""
+
+    def __init__(self, log: StreamReader) -> None:
+        self._log = log
+
+    async def __call__(self, request: ApiRequest) -> object:
+        try:
+            asked = msgspec.convert(request.body, ForkRequest)
+        except msgspec.ValidationError:
+            return request.body
+        run = request.params["run"]
+        replayed = (await events_of(self._log, run))[: asked.at] if request.operator else []
+        found = forks.faults(Parent(run=run, version=asked.at, change=asked.set), replayed)
+        words = [fault.message for fault in found if fault.field == "content"]
+        return invalid("set", f"content {words[0]}") if words else request.body
 
 
 _ALL: Final = 1_000_000
