@@ -223,6 +223,14 @@ def test_a_call_that_makes_no_sense_is_refused(path: str, words: str) -> None:
     _refused(_run(path, *words.split()), path, words)
 
 
+@pytest.mark.parametrize("command", ["add", "rotate"])
+def test_a_key_file_that_cannot_be_written_is_named(tmp_path: Path, command: str) -> None:
+    env = {"DATABASE_URL": "", "PLAYMOLT_SEAL_KEYS": ""}
+    result = CliRunner().invoke(cli, ["seal", command, "--data", str(tmp_path / "none")], env=env)
+    assert result.exit_code == 2
+    assert f"Cannot write {tmp_path / 'none' / 'seal-keys'}: No such file" in result.stderr
+
+
 @pytest.mark.parametrize("path", ["", "agora", "bots", "content", "jury", "legal", "log", "seal"])
 def test_a_group_without_a_command_shows_its_commands_and_is_refused(path: str) -> None:
     result = _run(path)

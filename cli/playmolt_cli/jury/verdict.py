@@ -21,6 +21,7 @@ from playmolt_jury.chain import (
     without_chain,
 )
 from playmolt_jury.content import pack
+from playmolt_schemas.identifiers import type_of
 from playmolt_schemas.records import OpenedRecord, Record
 from playmolt_schemas.routes import jury as routes
 
@@ -129,7 +130,8 @@ def verified(session_id: str, records: Sequence[Record], node: str) -> VerdictCh
     """Compare a session's records with its case on a node; raises Failure without a verdict or case."""
     try:
         chain = asyncio.run(read_chain(node, contract_of(records)))
-        endings = {each.id: (each.verdict, each.when) for each in pack.shipped().structure.endings}
+        case = pack.shipped()
+        endings = {(case.digest, each.id): (each.verdict, each.when) for each in case.structure.endings}
         differences = compare(records, chain, endings)
     except NoVerdict as early:
         raise Failure(f"{session_id}: {early}") from early
@@ -188,12 +190,13 @@ async def _stored(event_log: PostgresLog, session_id: str) -> Sequence[Record]:
 
 
 def _copied(session_id: str | None, copy: Path) -> Sequence[Record]:
-    """The records of the named session, or of the only one."""
+    """The records of the named session, or of the only jury session."""
     records = list(records_of_kind([copy], OpenedRecord))
-    sessions = {record.stream for record in records}
-    if session_id is None and len(sessions) > 1:
-        raise Failure(f"{copy} has {len(sessions)} sessions. Name one as SESSION.")
-    mine = [record for record in records if session_id in (None, record.stream)]
+    juries = {record.stream for record in records if type_of(record.stream) == "jury"}
+    if session_id is None and len(juries) != 1:
+        raise Failure(f"{copy} has {len(juries)} jury sessions. Name one as SESSION, or use another file.")
+    session = session_id or juries.pop()
+    mine = [record for record in records if record.stream == session]
     if not mine:
-        raise Failure(f"{copy} has no records of {printable(session_id or 'a session')!r}.")
+        raise Failure(f"{copy} has no records of {printable(session)!r}.")
     return mine

@@ -47,10 +47,8 @@ def add(data: Path | None) -> None:
     path = seal_keys_path(data)
     try:
         key = rotation.add(path, _now())
-    except InvalidKeyFile as error:
-        raise Failure(str(error)) from error
-    except OSError as error:
-        raise Failure(f"Cannot write {path}: {error.strerror or error}. Set PLAYMOLT_SEAL_KEYS or --data.") from error
+    except (InvalidKeyFile, OSError) as error:
+        raise _failure(path, error) from error
     click.echo(f"added key {key.id} to {path}; `playmolt seal rewrap` moves all sessions to it")
 
 
@@ -97,7 +95,7 @@ def rotate(data: Path | None, as_json: bool) -> None:
     try:
         key = rotation.renew(path, after, _now())
     except (InvalidKeyFile, OSError) as error:
-        raise Failure(str(error)) from error
+        raise _failure(path, error) from error
     moved, dropped = _with_rows(data, work)
     rotated = KeyRotation(key.id if key else None, moved, list(dropped))
     if as_json:
@@ -105,6 +103,12 @@ def rotate(data: Path | None, as_json: bool) -> None:
     else:
         added = f"{rotated.added} added, " if rotated.added else ""
         click.echo(f"{added}{moved} sessions rewrapped with the newest key of {path}, {len(dropped)} keys removed")
+
+
+def _failure(path: Path, error: Exception) -> Failure:
+    if isinstance(error, OSError):
+        return Failure(f"Cannot write {path}: {error.strerror or error}. Set PLAYMOLT_SEAL_KEYS or --data.")
+    return Failure(str(error))
 
 
 def _now() -> datetime:

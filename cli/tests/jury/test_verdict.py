@@ -48,6 +48,18 @@ def test_a_copy_without_the_session_or_without_a_verdict_is_nothing_to_compare(t
     refused(run(tmp_path, "verify-verdict", SESSION, "--log", str(copy), "--rpc", NODE), "no verdict_read")
 
 
+def test_a_copy_of_games_has_no_jury_session_and_one_session_among_games_needs_no_name(
+    tmp_path: Path, copy: Path
+) -> None:
+    refused(run(tmp_path, "verify-verdict", "--log", str(copy), "--rpc", NODE), "has 0 jury sessions")
+    game = copy.read_bytes()
+    copy.write_bytes(game + b"\n" + game.replace(b'"ox-', b'"jury-'))
+    refused(
+        run(tmp_path, "verify-verdict", "--log", str(copy), "--rpc", NODE),
+        "jury-00000000-0000-0000-0000-000000000001: ",
+    )
+
+
 def test_a_copy_that_is_not_a_log_is_reported(tmp_path: Path) -> None:
     broken = tmp_path / "broken.jsonl"
     broken.write_text("{")

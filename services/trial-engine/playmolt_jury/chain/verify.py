@@ -27,8 +27,8 @@ from playmolt_jury.persuasion import stance
 from playmolt_jury.state import State
 
 E = TypeVar("E", bound=Event)
-Endings = Mapping[str, tuple[VerdictName, Found]]
-"""The verdict and the `when` of each ending, by id."""
+Endings = Mapping[tuple[str, str], tuple[VerdictName, Found]]
+"""The verdict and the `when` of each ending, by the digest of its pack and its id."""
 _NO_ENDINGS: Final[Endings] = {}
 
 
@@ -52,8 +52,8 @@ def without_chain(records: Iterable[Record]) -> bool:
 def compare(records: Sequence[Record], chain: Verdict, endings: Endings = _NO_ENDINGS) -> list[str]:
     """The differences between a session's complete log and its case on the chain; empty when they agree.
 
-    NoVerdict when the session has not read its verdict yet. An ending that is not in `endings` is not checked: the case
-    may have been rewritten since.
+    NoVerdict when the session has not read its verdict yet. An ending that is not in `endings` is not checked: it is of
+    another pack, or the case has been rewritten since.
     """
     said = _verdict(records)
     return [
@@ -199,8 +199,9 @@ def _ending(records: Sequence[Record], said: VerdictRead, endings: Endings) -> I
     found, endings_logged = _found(records), list(_events(records, Ended))
     if not endings_logged:
         yield "log: it stops before the ending; the last records are missing"
+    digest = next((opened.pack_digest for opened in _events(records, JuryOpened)), "")
     for ended in endings_logged:
-        verdict, when = endings.get(ended.ending, (said.verdict, found))
+        verdict, when = endings.get((digest, ended.ending), (said.verdict, found))
         if (verdict, when) != (said.verdict, found):
             yield (
                 f"log: the ending {ended.ending} is for {verdict} with {when} found out,"

@@ -19,7 +19,8 @@ GUILTY = JURORS[:3]
 STANCES = dict(zip(JURORS, (70, 70, 51, 50, 0), strict=True))
 """Where they stand when the vote begins."""
 ENDINGS: Endings = {
-    "bad_end": ("guilty", "nothing"), "good_end": ("not_guilty", "nothing"), "late_end": ("guilty", "something"),
+    ("d", "bad_end"): ("guilty", "nothing"), ("d", "good_end"): ("not_guilty", "nothing"),
+    ("d", "late_end"): ("guilty", "something"),
 }  # fmt: skip
 TranscriptEntry = tuple[str, dict[str, Any]]
 
@@ -130,6 +131,13 @@ def session() -> Session:
 def test_a_log_and_its_chain_agree(session: Session) -> None:
     assert session.faults() == []
     assert contract_of(records_of(session.entries)) == CONTRACT
+
+
+def test_an_ending_of_another_pack_may_have_the_id_of_a_shipped_one(session: Session) -> None:
+    session.entries[-1] = ("ended", {"ending": "good_end"})
+    assert len(session.faults()) == 1
+    session.entries[0] = ("jury_opened", opened() | {"pack_digest": "another"})
+    assert not [fault for fault in session.faults() if "good_end" in fault]
 
 
 def test_before_the_verdict_there_is_nothing_to_compare(session: Session) -> None:
