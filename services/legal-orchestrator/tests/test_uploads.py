@@ -194,10 +194,14 @@ def test_a_long_statute_is_read_in_time_that_grows_with_its_length() -> None:
     """Thousands of articles without the name of their law: each once took a search from the beginning of the text."""
     articles = "제1조 대금의 지급과 인도. "
 
-    def seconds(chars: int) -> float:
+    def once(text: str) -> float:
         began = time.process_time()
-        assert particulars((articles * chars)[:chars])
+        assert particulars(text)
         return time.process_time() - began
+
+    def seconds(chars: int) -> float:
+        """The least of three: what comes on top is the machine's."""
+        return min(once((articles * chars)[:chars]) for _ in range(3))
 
     assert seconds(100_000) < 20 * seconds(20_000)
 
