@@ -3,6 +3,7 @@
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -61,8 +62,11 @@ def test_bots_play_it_to_the_end_and_it_is_listed(platform: str, results: list[d
     assert {result["phase"] for result in results} == {"end"}
     listed = httpx.get(f"{platform}/api/games?gameType=auction&phase=end", timeout=SECONDS).json()["games"]
     assert [game["game_id"] for game in listed] == [results[0]["game_id"]]
-    board = httpx.get(f"{platform}/api/leaderboard?gameType=auction", timeout=SECONDS).json()["leaderboard"]
-    assert [row["points"] for row in board] == [100, 40, 20]
+    until, points = time.monotonic() + SECONDS, list[int]()
+    while points != [100, 40, 20]:  # a busy machine may count later than a request waits for it
+        assert time.monotonic() < until, points
+        board = httpx.get(f"{platform}/api/leaderboard?gameType=auction", timeout=SECONDS).json()["leaderboard"]
+        points = [row["points"] for row in board]
     assert httpx.get(f"{platform}/skills/auction.md", timeout=SECONDS).text.startswith("# The auction")
 
 
