@@ -246,7 +246,11 @@ def _cup(**changed: Any) -> dict[str, Any]:
 
 
 async def test_a_feed_of_tournaments_has_them_with_their_newest_change(platform: Any) -> None:
-    rows = [_cup(), _cup(id=CUP.replace("0190", "0191"), state="open", starts_at="2027-01-01T00:00:00Z")]
+    rows = [
+        _cup(),
+        _cup(id=CUP.replace("0190", "0191"), state="open", starts_at="2027-01-01T00:00:00Z"),
+        _cup(id=CUP.replace("0190", "0192"), format="season", entrants=0),
+    ]
     standings = [{"rank": 1, "name": "Ada"}, {"rank": 1, "name": "<Bo>"}]
 
     def engine(game: str, call: Any) -> tuple[int, Any]:
@@ -266,7 +270,8 @@ async def test_a_feed_of_tournaments_has_them_with_their_newest_change(platform:
         "self": f"{HOST}/feeds/tournaments.atom?lang=en",
         "alternate": f"{HOST}/tournaments",
     }
-    first, second = read.entries
+    first, _, second = read.entries
+    assert ["entrants" in entry.summary for entry in read.entries] == [True, False, True], "a season has none"
     assert (first.id, first.title, first.link) == (name_of(CUP), "Cup <1> & more", f"{HOST}/tournaments/{CUP}")
     assert (first.published, first.updated) == ("2026-11-20T10:00:00Z", "2026-11-25T12:30:01Z")
     assert second.updated == "2026-11-20T10:00:00Z", "an announced start is no change yet"

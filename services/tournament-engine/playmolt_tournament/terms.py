@@ -80,8 +80,7 @@ def _format_faults(terms: Terms, seats: int) -> Iterator[FieldFault]:
         if getattr(terms, field) is not UNSET:
             yield FieldFault(field, f"does not apply to the format {terms.format}")
     if terms.format == "season":
-        if terms.ends_at is UNSET:
-            yield FieldFault("ends_at", "is required for a season")
+        yield from _season_faults(terms)
         return
     if terms.format == "arena" and (terms.duration_minutes is UNSET) == (terms.ends_at is UNSET):
         yield FieldFault("duration_minutes", "or ends_at is required for an arena, and only one of them")
@@ -92,6 +91,15 @@ def _format_faults(terms: Terms, seats: int) -> Iterator[FieldFault]:
         yield FieldFault("min_entrants", "must not exceed max_entrants")
     if terms.pack is not UNSET and not 1 <= len(terms.pack) <= PACK_CHARS:
         yield FieldFault("pack", f"must have 1 to {PACK_CHARS} characters")
+
+
+def _season_faults(terms: Terms) -> Iterator[FieldFault]:
+    if terms.ends_at is UNSET:
+        yield FieldFault("ends_at", "is required for a season")
+    if not terms.rated:
+        yield FieldFault("rated", "must be true: a season counts rated games")
+    if terms.per_owner != 1:
+        yield FieldFault("per_owner", "does not apply to the format season")
 
 
 def _time_faults(kind: Format, times: Mapping[str, datetime], at: datetime) -> Iterator[FieldFault]:

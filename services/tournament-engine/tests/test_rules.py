@@ -52,6 +52,8 @@ PAST = rfc3339(START - timedelta(seconds=1))
         ({"format": "season", "ends_at": PAST}, "ends_at"),
         ({"format": "season", "ends_at": LATE, "rounds": 3}, "rounds"),
         ({"format": "season", "ends_at": LATE, "max_entrants": 3}, "max_entrants"),
+        ({"format": "season", "ends_at": LATE, "rated": False}, "rated"),
+        ({"format": "season", "ends_at": LATE, "per_owner": 2}, "per_owner"),
         ({"prize": 3}, "prize"),
     ],
 )  # fmt: skip

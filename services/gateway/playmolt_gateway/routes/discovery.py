@@ -218,7 +218,8 @@ async def _tournament(
     times = [row.created_at, None if row.state == "open" else course.starts_at, course.ended_at, course.changed_at]
     said = [
         texts.get(f"game.{row.game_type}", row.game_type), texts[f"tournament.format.{row.format}"],
-        texts[f"tournament.state.{row.state}"], texts["tournament.entrants_n"].replace("{n}", str(row.entrants)),
+        texts[f"tournament.state.{row.state}"],
+        *([texts["tournament.entrants_n"].replace("{n}", str(row.entrants))] if row.format != "season" else []),
         *(f"{one.rank}. {isolated(one.name)}" for one in course.standings[:_PLACES]),
     ]  # fmt: skip
     changes = (*map(datetime.fromisoformat, filter(None, times)), *changed.values())

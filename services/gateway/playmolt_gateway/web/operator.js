@@ -200,6 +200,6 @@ function lag() {
 function tournaments() {
   return watching("tournaments", t("operator.tournaments"), `/api/tournaments?state=running&limit=${SHOWN}`, ({ tournaments: found }) => (found.length
     ? el("ul", { class: "tight" }, found.map((one) => el("li", {}, el("a", { href: `/tournaments/${one.id}` }, named(one.name)), " ",
-      el("span", { class: "quiet small" }, t("tournament.entrants_n", { n: one.entrants })))))
+      one.format === "season" ? null : el("span", { class: "quiet small" }, t("tournament.entrants_n", { n: one.entrants })))))
     : el("p", { class: "quiet" }, t("tournaments.none"))));
 }

@@ -101,7 +101,7 @@ function summary(view) {
   return [
     el("span", { class: `tag${view.state === "running" ? " live" : " plain"}` }, word("tournament.state", view.state)),
     el("span", {}, word("game", view.game_type)), el("span", {}, word("tournament.format", view.format)),
-    el("span", { class: "quiet" }, t("tournament.entrants_n", { n: view.entrants.filter(({ state }) => state !== "left").length })),
+    view.format === "season" ? null : el("span", { class: "quiet" }, t("tournament.entrants_n", { n: view.entrants.filter(({ state }) => state !== "left").length })),
     view.round ? el("span", { class: "quiet" }, planned ? t("tournament.round_of", { n: view.round, most: planned }) : t("tournament.round_n", { n: view.round })) : null,
     view.rated ? null : el("span", { class: "tag plain" }, t("tournament.unrated")),
     view.reason ? el("span", { class: "quiet" }, t("tournament.reason", { reason: view.reason })) : null];

@@ -8,6 +8,7 @@ from playmolt_legal.guardrails.numbers import DIGITS_KO, SPELT_ZH, chinese, engl
 from playmolt_legal.guardrails.tables import TABLES
 
 _MONTH: Final = rf"(?:{'|'.join(TABLES.months)}|(?:{'|'.join(TABLES.months_short)})\.?)"
+_NAMES: Final = "|".join(name.title() for name in TABLES.months)
 _DAY: Final = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
 _ORDINALS: Final = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
@@ -63,12 +64,15 @@ PATTERNS: Final = (
     re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?月\s?(?P<d>\d{1,2})\s?[日号]"),
     re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?월\s?(?P<d>\d{1,2})\s?일"),
     re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?년"),
+    re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?월\s?(?:초|말|상순|중순|하순|경(?![력기제매우]))"),
+    re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?月(?:初|[上中下]旬|底|末)"),
     re.compile(rf"\b{_ORDINAL}(?: day)? of (?P<month>{'|'.join(TABLES.months)})\b{_BEHIND}", re.IGNORECASE),
     re.compile(rf"\b(?P<month>{_MONTH}) the {_ORDINAL}\b{_BEHIND}", re.IGNORECASE),
     re.compile(rf"\b(?:on|by|since|until|before|after|from) (?P<month>{_MONTH}) {_ORDINAL}\b{_BEHIND}", re.IGNORECASE),
     re.compile(rf"\b(?P<month>{_MONTH}) {_DAY}\b(?:,? (?P<y>\d{{4}}))?", re.IGNORECASE),
-    re.compile(rf"\b{_DAY}[ -](?:of )?(?P<month>{_MONTH})\b(?:(?:,? |-)(?P<y>\d{{4}}))?", re.IGNORECASE),
+    re.compile(rf"\b{_DAY}[ -](?:day )?(?:of )?(?P<month>{_MONTH})\b(?:(?:,? |-)(?P<y>\d{{4}}))?", re.IGNORECASE),
     re.compile(rf"\b(?P<month>{_MONTH}),? (?P<y>(?:19|20)\d\d)\b", re.IGNORECASE),
+    re.compile(rf"\b(?:[Ee]arly|[Mm]id|[Ll]ate|[Ee]nd of)[ -](?P<month>{_NAMES})\b"),
     re.compile(
         r"\b(?:early|mid|late|spring|summer|autumn|fall|winter|Q[1-4])(?: of)?[ -](?P<y>(?:19|20)\d\d)\b", re.IGNORECASE
     ),

@@ -63,7 +63,7 @@ def _read(words: str, digits: Mapping[str, int], small: Mapping[str, int], large
             part += (digit or 1) * small[char]
             digit = 0
         elif char in large:
-            whole += (part + digit) * large[char]
+            whole += (part + digit or 1) * large[char]
             part = digit = 0
     return whole + part + digit
 

@@ -38,6 +38,7 @@ _SCALES_EN: Final = {
 
 _NUMBER: Final = r"(?:\d{1,3}(?:\.\d{3})+,\d\d(?!\d)|\d[\d,]*(?:\.\d+)?)"
 """A number as it is written in English and Asia, or 3.500,00 as in Europe."""
+_SPACED: Final = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)"
 _KO_UNIT: Final = "(?:조|억|천만|백만|십만|만|천|백|십)"
 _EN_UNIT: Final = r"(?:\s?(?:thousand|million|billion|trillion|lakh|crore|bn|k|m)\b)"
 _ZH_UNIT: Final = "(?:亿|千万|百万|十万|万|千|百)"
@@ -57,7 +58,7 @@ _CASES: Final = (
     re.compile(rf"(?<!\d)(?:19|20)\d\d\s?-?(?:{'|'.join(TABLES.case_codes_en)})-?\s?\d{{1,7}}(?!\d)"),
     re.compile(r"\[(?:18|19|20)\d\d\] (?:\d{1,2} )?[A-Z][A-Za-z]{1,6}(?: [A-Z][a-z]{1,5})? \d{1,5}\b"),
     re.compile(rf"\b\d{{1,4}} (?:{TABLES.reporters_en}) \d{{1,5}}\b"),
-    re.compile(rf"\b{_PARTY}(?: (?:of|the|and|&|{_PARTY})){{0,4}} vs?\.? {_PARTY}(?: [A-Z][\w&'’-]*){{0,3}}"),
+    re.compile(rf"\b{_PARTY}(?: (?:of|the|and|&|plc|ltd|{_PARTY})){{0,4}} vs?\.? {_PARTY}(?: [A-Z][\w&'’-]*){{0,3}}"),
     re.compile(r"\b(?:[Cc]ases? )?[CT][-‑]\d{1,4}/\d\d\b(?! ?[A-Z])"),
     re.compile(rf"\bIn re {_PARTY}(?: {_PARTY})*"),
     re.compile(r"指导(?:性)?案例第?\d{1,3}号"),
@@ -116,6 +117,7 @@ _AMOUNTS: Final = (
         rf"(?:{TABLES.paying_zh})[^\d。；]{{0,6}}(?P<sum>{_NUMBER}\s?(?:亿|千万|百万|十万|万))(?=$|[，。；、！）])"
     ),
     re.compile(rf"(?P<spelt_zh>{SPELT_ZH}{{2,12}})(?P<currency>{_ZH_MONEY})"),
+    re.compile(rf"(?:{TABLES.paying_zh})[^\d。；]{{0,6}}?(?P<sum>{SPELT_ZH}{{1,6}}[万亿])(?=$|[，。；、！）])"),
     re.compile(
         rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙색])"
     ),
@@ -136,7 +138,7 @@ _AMOUNTS: Final = (
     re.compile(
         rf"(?P<currency>(?<![A-Za-z])(?:US|HK|AU?|NZ?|CA?|S|NT)\$|[₩￦$€£¥￥₹]|(?<![A-Za-z])(?:{_ISO})"
         r"|\b[Ww]on(?=\s?\d[\d,]{4}))"
-        rf"\s?(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"
+        rf"\s?(?P<number>{_SPACED}|{_NUMBER})(?P<unit>{_EN_UNIT})?"
     ),
     re.compile(rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>\sgrand)\b"),
     re.compile(
@@ -146,7 +148,8 @@ _AMOUNTS: Final = (
         re.IGNORECASE,
     ),
     re.compile(
-        rf"\b(?P<half>half )?(?P<words>(?:(?:{_WORD_EN})[\s-](?:and )?){{0,8}}(?:{'|'.join(TABLES.scales_en)}))\s"
+        rf"\b(?:(?P<half>half )|(?P<quarter>quarter of ))?"
+        rf"(?P<words>(?:(?:{_WORD_EN})[\s-](?:and )?){{0,8}}(?:{'|'.join(TABLES.scales_en)}))\s"
         rf"(?:(?P<of>{_OF_COUNTRY}) )?(?P<currency>won|dollars?|euros?|pounds?|francs?|rupees|yen)\b",
         re.IGNORECASE,
     ),
@@ -154,8 +157,9 @@ _AMOUNTS: Final = (
         rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>\s(?:million|billion|trillion))(?={_NO_NOUN})", re.IGNORECASE
     ),
     re.compile(
-        rf"(?:(?<![가-힣])|(?<=금))(?<!몇 )(?<!수 )(?!구조원|[조억만])(?P<spelt>(?:{SPELT_KO}{{1,7}}[조억만]\s?){{1,4}}"
-        rf"(?:{SPELT_KO}{{1,7}})?|[{DIGITS_KO}][천백]{SPELT_KO}{{0,6}})\s?원(?![고심칙색])"
+        rf"(?:(?<![가-힣])|(?<=금))(?<!몇 )(?<!수 )(?!구조원|[조억]|만(?!\s?[{DIGITS_KO}]))"
+        rf"(?P<spelt>(?:{SPELT_KO}{{1,7}}[조억만]\s?){{1,4}}(?:{SPELT_KO}{{1,7}})?|만\s?{SPELT_KO}{{2,7}}"
+        rf"|[{DIGITS_KO}][천백]{SPELT_KO}{{0,6}})\s?(?:원(?![고심칙색])|(?P<currency>달러|유로|엔(?![지진터])|파운드|위안))"
     ),
 )
 _BEFORE_CHARS: Final = 40
@@ -280,14 +284,12 @@ def _valued(parts: dict[str, str | None]) -> tuple[Decimal, str]:
     """A value, and the currency that is meant where none is named."""
     if spelt := parts.get("spelt"):
         return Decimal(korean(spelt)), "KRW"
-    if spelt := parts.get("spelt_zh"):
-        return Decimal(chinese(spelt)), "CNY"
-    if figures := parts.get("zh") or parts.get("sum"):
-        return with_units(figures), "CNY"
+    if said := parts.get("zh") or parts.get("spelt_zh") or parts.get("sum"):
+        return with_units(said) if re.search(r"\d", said) else Decimal(chinese(said)), "CNY"
     if figures := parts.get("ko") or parts.get("short_ko"):
         return with_units(figures if parts.get("ko") else f"{figures}만"), "KRW"
     if words := parts.get("words"):
-        return Decimal(english(words)) / (2 if parts.get("half") else 1), ""
+        return Decimal(english(words)) / (2 if parts.get("half") else 4 if parts.get("quarter") else 1), ""
     unit = (parts.get("unit") or "").strip().casefold()
     return _decimal(parts["number"] or "") * _SCALES_EN.get(unit, 1), ""
 
@@ -295,7 +297,7 @@ def _valued(parts: dict[str, str | None]) -> tuple[Decimal, str]:
 def _decimal(number: str) -> Decimal:
     if re.fullmatch(r"[\d.]+,\d\d", number) and "." in number:
         return Decimal(number.replace(".", "").replace(",", "."))
-    return Decimal(number.replace(",", ""))
+    return Decimal(re.sub(r"[,\s]", "", number))
 
 
 _READERS: Final[tuple[tuple[tuple[re.Pattern[str], ...], Read], ...]] = (
