@@ -145,7 +145,7 @@ class PcsLook:
 
 
 class ForkCheck:
-    """Refuses a fork with new content after an event before which nobody spoke: only the parent's events tell."""
+    """Refuses a fork with new content after an event before which no agent spoke. Only the parent's events show it."""
 
     def __init__(self, log: StreamReader) -> None:
         self._log = log
@@ -155,8 +155,10 @@ class ForkCheck:
             asked = msgspec.convert(request.body, ForkRequest)
         except msgspec.ValidationError:
             return request.body
+        if not request.operator or not asked.set.startswith("content="):
+            return request.body
         run = request.params["run"]
-        replayed = (await events_of(self._log, run))[: asked.at] if request.operator else []
+        replayed = (await events_of(self._log, run))[: asked.at]
         found = forks.faults(Parent(run=run, version=asked.at, change=asked.set), replayed)
         words = [fault.message for fault in found if fault.field == "content"]
         return invalid("set", f"content {words[0]}") if words else request.body
