@@ -7,7 +7,7 @@ import click
 from playmolt_schemas.skill import PageLanguage
 
 from playmolt_cli.inspect.eval_file import need_inspect, write
-from playmolt_cli.inspect.sources import LogSource, checked_source
+from playmolt_cli.inspect.sources import LogSource, SourceRefused, checked_source
 from playmolt_cli.terminal.options import data_option, language_option
 
 
@@ -39,6 +39,8 @@ def export(
 ) -> None:
     """Write each game, session and experiment as an .eval log; prints the files.
 
+    What cannot be exported is reported, and the others are written; exit status 2.
+
     A log has one sample for each game, session or run: messages, model calls, uses of tools, and scores. Games and runs
     that are still running are exported as spectators see them. Sessions need their owner's key and must be over. An
     EXPERIMENT may also be a bundle, a folder or its zip file, which needs no platform.
@@ -49,9 +51,16 @@ def export(
     """
     found = [checked_source(source) for source in sources]
     need_inspect()
+    refused = False
     for source in found:
-        for path in _written(source, out, url, key, language, data):
-            click.echo(str(path))
+        try:
+            for path in _written(source, out, url, key, language, data):
+                click.echo(str(path))
+        except SourceRefused as failure:
+            refused = True
+            failure.show()
+    if refused:
+        raise click.exceptions.Exit(SourceRefused.exit_code)
 
 
 def _written(

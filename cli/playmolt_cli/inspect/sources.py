@@ -42,6 +42,10 @@ class Fetched(msgspec.Struct, frozen=True):
     notes: Sequence[str] = ()
 
 
+class SourceRefused(Failure):
+    """One source cannot be exported; others may."""
+
+
 class LogSource(msgspec.Struct, frozen=True):
     """An id, or the path of a bundle."""
 
@@ -66,7 +70,8 @@ class LogSource(msgspec.Struct, frozen=True):
         server = session_server(url, data, game)
         key = key or server.key_file.read()
         if not key:
-            raise Failure(f"{self.given} needs its owner's key, and {server.key_file.path} does not exist. Use --key.")
+            text = f"{self.given} needs its owner's key, and {server.key_file.path} does not exist. Use --key."
+            raise SourceRefused(text)
         with _client(server.url, key, self.given) as client:
             return Fetched(session_log(client.call(_LOGS[game], self.given), game))
 
@@ -96,7 +101,7 @@ def _client(url: str, key: str, given: str) -> Iterator[Client]:
         with Client(url, key, retry=RETRY) as client:
             yield client
     except Refused as refusal:
-        raise Failure(printable(f"{given}: {refusal.detail} ({refusal.code})")) from refusal
+        raise SourceRefused(printable(f"{given}: {refusal.detail} ({refusal.code})")) from refusal
     except Unavailable as error:
         raise Failure(f"{url} is unavailable. Start it with `playmolt up`, or use --url. ({error})") from error
     except PlayMoltError as error:
@@ -170,7 +175,7 @@ def _of_bundle(path: Path) -> Fetched:
         experiment = bundle.experiment()
         samples = run_samples(bundle, experiment)
     except (NoBundle, msgspec.DecodeError, KeyError) as error:
-        raise Failure(f"{path} is not a bundle of an experiment: {error}.") from error
+        raise SourceRefused(f"{path} is not a bundle of an experiment: {error}.") from error
     left = len(runs_of(experiment)) - len(samples)
     notes = [f"{path}: left out {left} runs that were not over"] if left else []
     return Fetched(experiment_log(experiment, list(samples.values())), notes)

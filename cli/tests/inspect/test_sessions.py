@@ -6,8 +6,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
+from playmolt_cli.inspect import commands
 from playmolt_cli.inspect.experiments import Bundle, NoBundle, experiment_log, run_samples
 from playmolt_cli.inspect.sessions import session_log
+from playmolt_cli.main import cli
 from playmolt_schemas.records import OpenedRecord
 
 SESSION, EXPERIMENT = "jury-1", "experiment-1"
@@ -125,3 +128,16 @@ def test_another_folder_or_file_is_no_bundle(tmp_path: Path) -> None:
     for source in (tmp_path, tmp_path / "file", b"no zip"):
         with pytest.raises(NoBundle):
             Bundle(source)
+
+
+def test_a_source_that_cannot_be_exported_does_not_hold_up_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bundle(tmp_path / "bundle")
+    (tmp_path / "other").mkdir()
+    monkeypatch.setattr(commands, "need_inspect", lambda: None)
+    monkeypatch.setattr(commands, "write", lambda _, out: out / "written.eval")
+    sources = [str(tmp_path / name) for name in ("other", "bundle")]
+    result = CliRunner().invoke(cli, ["inspect", "export", *sources, "--out", str(tmp_path / "logs")])
+    assert (result.exit_code, result.stdout) == (2, f"{tmp_path / 'logs' / 'written.eval'}\n")
+    assert f"Error: {sources[0]} is not a bundle" in result.stderr
