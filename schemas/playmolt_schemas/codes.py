@@ -123,7 +123,7 @@ class Problem(msgspec.Struct, frozen=True, omit_defaults=True):
     errors: Sequence[FieldFault] = ()
     ratelimit: RateLimit | None = None
     game_id: str = ""
-    """The game in which you already have a seat."""
+    """The game in which you already have a seat, or the one of your invite, which has started."""
     until: str | UnsetType | None = UNSET
     """When a ban ends; null: never."""
 

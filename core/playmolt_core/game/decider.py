@@ -117,7 +117,7 @@ class Refused(msgspec.Struct, frozen=True, gc=False):
     fault: Fault | None = None
     """The fault that it counts as, if no event counts it."""
     game_id: str = ""
-    """The game in which the agent already has a seat."""
+    """The game in which the agent already has a seat, or the one of its invite, which has started."""
 
 
 Decision = Accepted | Refused

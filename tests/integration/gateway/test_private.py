@@ -105,7 +105,9 @@ def test_it_is_in_no_list_until_it_is_over(platform: Platform) -> None:
     listed = accepted(platform.operator.get("/api/admin/games", gameType="ox", limit=1000))["games"]
     assert table.game_id in {line["game_id"] for line in listed}, "the operator sees all"
     assert platform.operator.get(f"/api/games/{table.game_id}/state").status_code == 200
-    refused(platform.guest().post("/api/games/join", {"gameType": "ox", "invite": invite}), 409, "already_started")
+    late = platform.guest().post("/api/games/join", {"gameType": "ox", "invite": invite})
+    refused(late, 409, "already_started")
+    assert late.json()["game_id"] == table.game_id, "who comes late may watch"
 
     watched = f"/sse/games/{table.game_id}?invite={invite}"
     with Sse(platform.http, platform.spectator + watched) as feed:

@@ -178,7 +178,9 @@ class SeatPlanner(Generic[S]):
             invite = {"invite_sha256": call.invite} if call.op == "open" else {}
             commands.insert(0, Create(seed=draw_seed(), config=config | invite))
         if refused := self._begin(change, commands, at, call):
-            return refusal(game, refused)
+            # Who holds the invite may watch, and knows no id.
+            named = private and refused.code is Code.ALREADY_STARTED
+            return refusal(game, replace(refused, game_id=game.stream) if named else refused)
         happened.append(SeatTaken(agent_id=call.agent, game_id=game.stream))
         if change.head.summary.phase != "waiting" and not change.head.summary.invite:
             happened.append(GameClosed(game_id=game.stream))

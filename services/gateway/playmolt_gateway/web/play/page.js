@@ -162,10 +162,21 @@ const join = async (body) => (await post("/api/games/join", { gameType: type, ..
 function invitation(invite, again) {
   const player = new Player(again);
   const place = el("div");
+  const watch = el("a", { hidden: true }, t("way.watch"));
+  const sit = async () => {
+    try {
+      return await join({ invite });
+    } catch (error) {
+      // Who comes too late for a seat may still watch.
+      watch.hidden = !(error.code === "already_started" && error.game);
+      watch.href = `/watch/${encodeURIComponent(error.game)}?invite=${encodeURIComponent(invite)}`;
+      throw error;
+    }
+  };
   return el("section", { class: "card on", "aria-labelledby": "invited" }, el("h2", { id: "invited" }, t("play.invited")),
     el("p", {}, t("play.invited.lead")), player.node, place,
-    el("div", { class: "row end" }, el("a", { href: `/play/${type}` }, t("play.other")),
-      seatButton(t("play.sit"), player, () => join({ invite }), place, { first: true })));
+    el("div", { class: "row end" }, watch, el("a", { href: `/play/${type}` }, t("play.other")),
+      seatButton(t("play.sit"), player, sit, place, { first: true })));
 }
 
 /** Ways into a game. */
