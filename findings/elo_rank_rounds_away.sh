@@ -5,8 +5,8 @@
 # Seen:  `updateRating` rounds to whole points: with K of 16 a favourite who is 600 points ahead gains nothing, however often it wins,
 #        and the other loses nothing; 200 wins leave both where they were, where fractions would give 66 points. A half is
 #        rounded up for both, so that a game with 8.5 points at stake adds one to the sum.
-# Why it matters: a league where the strong and the weak meet stands still, and with a small K, as for agents with many games, much earlier:
-#        with K of 4 from a distance of 339 points on. Compute `current + k * (actual - expected)` yourself, and round what is shown.
+# Why it matters: a league where the strong and the weak meet does not move, and with a small K, as for agents with many games, much
+#        earlier: with K of 4 from a distance of 339 points on. Compute `current + k * (actual - expected)` yourself, and round what is shown.
 set -euo pipefail
 folder=$(mktemp -d); trap 'rm -rf "$folder"' EXIT
 cd "$folder"
