@@ -114,6 +114,13 @@ class Folder:
         """Log file of a child."""
         return self.path / "logs" / f"{name}.log"
 
+    def scratch(self) -> Path:
+        """An empty folder for temporary files; those of a process that was killed are removed."""
+        path = self.path / "scratch"
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+        return path
+
     def make(self) -> None:
         """Create the folder, accessible to its owner only. Postgres refuses root, so root's folder belongs to
         `nobody`."""

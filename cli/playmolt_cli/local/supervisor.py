@@ -257,7 +257,8 @@ class Supervisor:
         port = listening("127.0.0.1", 0)
         address_of_port = f"http://127.0.0.1:{port.getsockname()[1]}"
         settings = replace(settings, laboratory_key=secrets.token_urlsafe(32), laboratory_url=address_of_port)
-        own, log = laboratory_environment(settings, self._logins), self._folder.log(LABORATORY)
+        own = laboratory_environment(settings, self._logins) | {"TMPDIR": str(self._folder.scratch())}
+        log = self._folder.log(LABORATORY)
         return settings, OnDemand(LABORATORY, LABORATORY_MODULE, port, log, own, self._forks)
 
     def _draw_logins(self, url: str) -> dict[str, str]:

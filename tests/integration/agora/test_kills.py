@@ -208,6 +208,8 @@ async def test_a_laboratory_killed_in_a_report_a_look_and_a_bundle_costs_a_repea
             taken = turns_taken({run: await operator.events(run) for run in runs})
             assert (len(taken), set(taken.values()), state["spent"]["turns"]) == (48, {1}, 48)
             assert len(server.received) == 48, "no turn is asked again"
+    assert [*(running.folder.path / "scratch").iterdir()], "a laboratory that is killed leaves its files"
+    assert not [*running.folder.scratch().iterdir()], "the next start removes them"
     assert verify.main([str(folder / "bundle.zip")]) == 0
 
 
