@@ -66,6 +66,8 @@ def unheld(schema: Mapping[str, Any]) -> Iterator[str]:
         kind = part.get("type")
         if "$ref" in part and set(part) - {"$ref", "$defs"}:
             yield "beside a reference"
+        if "anyOf" in part and set(part) - {"anyOf", "description", "$defs"}:
+            yield "beside choices"
         if "pattern" in part and "maxLength" in part:
             yield "a length beside a pattern"
         if "pattern" in part and not re.fullmatch(r"\^[^.]*\$", part["pattern"]):
@@ -87,6 +89,7 @@ def test_the_walk_finds_what_is_not_held() -> None:
     assert set(unheld({"type": "array", "items": {"type": "string", "pattern": "\\S", "maxLength": 3}})) >= {
         "a list without an end", "a length beside a pattern",
     }  # fmt: skip
+    assert [*unheld({"anyOf": [{"type": "null"}], "type": "object"})] == ["beside choices"]
     assert len(SENT) > 30
 
 
