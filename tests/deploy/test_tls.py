@@ -76,8 +76,8 @@ def servers(folder: Path, ours: Authority, strangers: Authority) -> Iterator[Nat
 
 
 def _peers(running: Nats, number: int) -> set[str]:
-    status, told = probe.get(f"http://127.0.0.1:{running.monitors[number]}/routez", 60)
-    return {route["remote_name"] for route in json.loads(told)["routes"]} if status == 200 else set()
+    status, body = probe.get(f"http://127.0.0.1:{running.monitors[number]}/routez", 60)
+    return {route["remote_name"] for route in json.loads(body)["routes"]} if status == 200 else set()
 
 
 def settings(port: int, ca: Path | str, scheme: str = "tls", host: str = "localhost") -> Settings:
