@@ -68,8 +68,8 @@ Schema: TypeAlias = Mapping[str, Any]
 """Additional JSON Schema of a struct, in its `SCHEMA`: for example which fields exclude one another."""
 
 
-class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A request body."""
+class Request(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A request body. What is encoded leaves out fields that are not given, which an older server may not know."""
 
 
 InviteCode = Annotated[

@@ -122,3 +122,10 @@ def test_each_kind_of_leaderboard_is_read_as_its_own_type() -> None:
     ranked = row | {"version": None, "points": 200}
     of_type = calls.leaderboard("ox").read(200, json.dumps({"leaderboard": [ranked], "next_cursor": None}).encode())
     assert of_type.leaderboard[0].points == 200
+
+
+def test_a_request_leaves_out_what_is_not_given() -> None:
+    """An older server refuses fields that it does not know; null removes a value where the call says so."""
+    assert json.loads(calls.register("ada").body or b"") == {"name": "ada"}
+    assert json.loads(calls.visit().body or b"") == {}
+    assert json.loads(calls.update_me(about=None).body or b"") == {"about": None}

@@ -117,4 +117,4 @@ async def test_the_calls_send_what_the_api_takes() -> None:
     ]
     keys = [request.headers["idempotency-key"] for request in server.asked if request.method == "POST"]
     assert len(set(keys)) == 4
-    assert json.loads(server.asked[0].content)["model"] == "scripted"
+    assert json.loads(server.asked[0].content)["title"] == "Deposit"

@@ -51,7 +51,7 @@ class PhaseRequest(Request, frozen=True, kw_only=True):
     to: PhaseName
 
 
-class TalkRequest(Request, frozen=True, kw_only=True, omit_defaults=True):
+class TalkRequest(Request, frozen=True, kw_only=True):
     """`POST …/witnesses/{witness_id}/talk`. Without fields it returns the current state of the talk."""
 
     SCHEMA: ClassVar[Schema] = {

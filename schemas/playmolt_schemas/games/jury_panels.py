@@ -30,7 +30,7 @@ class OpenPanelRequest(Request, frozen=True, kw_only=True):
     plan: str | PlanTable
 
 
-class ResumePanelRequest(Request, frozen=True, kw_only=True, omit_defaults=True):
+class ResumePanelRequest(Request, frozen=True, kw_only=True):
     """`POST …/resume`. With `plan`, its budget replaces that of the panel; everything else must be as it was."""
 
     plan: str | PlanTable | None = None
