@@ -18,7 +18,17 @@ from bench.beside import Figure, Play, Side
 from bench.filling import GAME_EVENTS, fill
 from bench.load import Measured, drive, open_connections, request
 from bench.processes import tree_seconds
-from bench.servers import HERE, Checkout, folder, positions, processes, product, spectator_port, until_fed
+from bench.servers import (
+    HERE,
+    Checkout,
+    folder,
+    positions,
+    processes,
+    product,
+    spectator_port,
+    until_fed,
+    until_settled,
+)
 from bench.watching import watch
 
 _LOOKED_AT = 100
@@ -82,6 +92,7 @@ def started(data: Path, games: list[str], checkout: Checkout = HERE) -> Iterator
     with product(data, checkout=checkout) as port:
         uvloop.run(_seen(port, spectator_port(data)))
         start = time.perf_counter() - began
+        until_settled(data)
         uvloop.run(_looked_back(port, games[:5]))  # warms up
         first, again = uvloop.run(_looked_back(port, games[-_LOOKED_AT:]))
         yield Found(start, first, again)

@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 START_SECONDS = 180
 STOP_SECONDS = 90
 FED_SECONDS = 180
+SETTLED_SECONDS = 20
 
 
 def _until_answers(url: str, process: "subprocess.Popen[bytes]") -> None:
@@ -241,6 +242,17 @@ def until_fed(data: Path) -> None:
         if time.monotonic() > end:
             raise TimeoutError(f"the feeds are behind the log for more than {FED_SECONDS} s")
         time.sleep(0.05)
+
+
+def until_settled(data: Path) -> None:
+    """Wait until a running platform has done the work that follows its start, at most `SETTLED_SECONDS`."""
+    end, roots = time.monotonic() + SETTLED_SECONDS, processes(data)
+    used = tree_seconds(*roots)
+    while time.monotonic() < end:
+        time.sleep(0.5)
+        before, used = used, tree_seconds(*roots)
+        if used - before < 0.1:
+            break
 
 
 class ProcessorTime:
