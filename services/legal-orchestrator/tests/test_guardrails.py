@@ -593,3 +593,67 @@ def test_a_surname_is_known_by_the_name_it_belongs_to(confirmed: Any) -> None:
     assert known.names("김")
     assert not known.names("박")
     assert list(names("홍길동 씨와 이민준 과장이 왔다.")) == ["홍길동", "이민준"]
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+    ("그는 천오백을 송금했다.", "대금 1,500만 원이 송금되었다."),
+    ("피해액 15억 3천만 원", "피해액은 15억대이다."),
+    ("1억 2,000만 원을 편취", "1억여 원을 편취했다."),
+    ("피해액 2억 3,000여만 원이다.", "피해액은 2억 3천만 원이다."),
+    ("He borrowed 10k from her.", "He owes $10,000."),
+    ("He paid $10,000.", "She lent him 10k."),
+    ("损失三十五万元", "损失三十余万元。"),
+    ("他收了两万五。", "他收到25000元。"),
+    ("赔偿金30w。", "赔偿金三十万元。"),
+    ("3万5千元", "货款35,000元"),
+    ("Consumer Rights Act 2015, section 9", "The Consumer Rights Act 2015 applies."),
+    ("the Civil Rights Act of 1964", "It breaches the Civil Rights Act of 1964."),
+    ("Title VII of the Civil Rights Act", "He relies on Title VII."),
+    ("Article 8 ECHR", "Article 8 of the European Convention on Human Rights"),
+    ("Article 8 of the European Convention on Human Rights", "It rests on Article 8 of the ECHR."),
+    ("민법 제750, 751조", "민법 제751조에 따른다."),
+    ("GDPR Article 17", "Art. 17 GDPR applies."),
+    ("the First Amendment to the lease", "The First Amendment was signed."),
+    ("Rule 12(b)(6)", "Rule 12(b)(6) bars it."),
+    ("section 29b", "Section 29B applies."),
+    ("section 172 of the Companies Act 2006", "Companies Act 2006, s 172 applies."),
+    ("filed for Chapter 11", "under Chapter 11 it stays"),
+    ("근로기준법 제23조", "근기법 제23조 위반"),
+    ("민법 제750조", "민법 §750에 따른다."),
+    ("계약 체결: 2024년 3월 5일, 3억", "3억 원을 지급했다."),
+    ("주택임대차보호법 제6조의3", "제6조의3 제1항 단서"),
+    ("세금 500여만 원", "500여만 원을 냈다."),
+    ("42 U.S.C. § 1983", "a § 1983 claim"),
+    ("Fed. R. Civ. P. 12", "FRCP 12 bars it."),
+    ("Section 230 of the Communications Decency Act", "Section 230 shields it."),
+    ("Articles 6 and 8 ECHR", "Article 8 ECHR is engaged."),
+    ("Schedule 2 to the Sale Act", "Schedule 2 of the Sale Act"),
+    ("s.21 of the Housing Act 1988", "A section 21 notice was served."),
+    ("29 C.F.R. 1604.11", "29 CFR § 1604.11"),
+    ],
+)  # fmt: skip
+def test_another_spelling_of_what_was_supplied_is_supplied(given: str, sentence: str) -> None:
+    assert list(guardrails.beyond(corpus.of_texts((given,)), sentence)) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+    ("Article 5 of the Civil Act", "Article 5 ECHR was breached."),
+    ("Title VI", "Title VII was breached"),
+    ("15억", "피해액은 16억대이다."),
+    ("Consumer Rights Act 2015", "The Consumer Rights Act 2016 applies."),
+    ("10k", "He borrowed 11k from her."),
+    ("section 29A", "Section 29B applies."),
+    ("GDPR Article 17", "Article 17 ECHR applies."),
+    ("제6조의2", "제6조의3 제1항 단서"),
+    ("Rule 12", "Rule 13 bars it."),
+    ("损失25万元", "损失三十余万元。"),
+    ("Section 230", "Section 231 shields it."),
+    ("20w", "赔偿30w。"),
+    ],
+)  # fmt: skip
+def test_what_only_resembles_the_supplied_is_not(given: str, sentence: str) -> None:
+    assert list(guardrails.beyond(corpus.of_texts((given,)), sentence)) != []

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -43,9 +44,10 @@ class Corpus(msgspec.Struct, frozen=True):
             case "date":
                 return any(self._dated(key) for key in particular.readings)
             case "statute":
-                return any(_same_statute(particular.key, known.key) for known in same)
+                named = any(_same_statute(particular.key, known.key) for known in same)
+                return named or (not particular.key[1] and self.holds(particular.key[0]))
             case "amount":
-                return any(_same_amount(particular.key, known.key) for known in same)
+                return any(_same_amount(particular, known) for known in same)
             case _:
                 return any(particular.key == known.key for known in same)
 
@@ -186,9 +188,12 @@ def _same_date(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
     return all(part in ("0", other) for part, other in zip(key, known, strict=True))
 
 
-def _same_amount(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
-    """A sum without a currency is that sum in any."""
-    return key[0] == known[0] and (key[1] == known[1] or "" in (key[1], known[1]))
+def _same_amount(one: Particular, known: Particular) -> bool:
+    """A sum without a currency is that sum in any. A range holds every sum in it."""
+    (value, currency), (other, known_currency) = one.key, known.key
+    if currency != known_currency and "" not in (currency, known_currency):
+        return False
+    return value == other or bool(one.below and Decimal(value) <= Decimal(other) < Decimal(one.below))
 
 
 def _same_statute(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
@@ -196,4 +201,18 @@ def _same_statute(key: tuple[str, ...], known: tuple[str, ...]) -> bool:
     if key[1] != known[1]:
         return False
     law, other = key[0], known[0]
-    return not law or not other or law.isascii() != other.isascii() or law.endswith(other) or other.endswith(law)
+    if not law or not other or law.isascii() != other.isascii() or law.endswith(other) or other.endswith(law):
+        return True
+    return _abbreviates(law, other) or _abbreviates(other, law)
+
+
+def _abbreviates(short: str, law: str) -> bool:
+    """Whether a name has some letters of a law in their order: echr, 근기법."""
+    if " " in short or len(short) < _SHORTEST or short[0] != law[0]:
+        return False
+    letters = iter(law)
+    return all(letter in letters for letter in short)
+
+
+_SHORTEST: Final = 3
+"""민법 would abbreviate 민사집행법."""

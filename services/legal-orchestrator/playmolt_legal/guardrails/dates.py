@@ -10,13 +10,13 @@ from playmolt_legal.guardrails.tables import TABLES
 _MONTH: Final = rf"(?:{'|'.join(TABLES.months)}|(?:{'|'.join(TABLES.months_short)})\.?)"
 _NAMES: Final = "|".join(name.title() for name in TABLES.months)
 _DAY: Final = r"(?P<d>\d{1,2})(?:st|nd|rd|th)?"
-_ORDINALS: Final = (
+ORDINALS: Final = (
     "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
     "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
     "twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth", "twenty-sixth",
     "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first",
 )  # fmt: skip
-_ORDINAL: Final = rf"(?P<ordinal>{'|'.join(sorted(_ORDINALS, key=len, reverse=True)).replace('-', '[ -]')})"
+_ORDINAL: Final = rf"(?P<ordinal>{'|'.join(sorted(ORDINALS, key=len, reverse=True)).replace('-', '[ -]')})"
 _CENTURIES: Final = {"twenty": 2000, "nineteen": 1900}
 _YEAR_EN: Final = rf"(?:two thousand|{'|'.join(_CENTURIES)})(?:(?: and)?[ -](?:{'|'.join(TABLES.numbers_en)})\b){{1,2}}"
 _BEHIND: Final = rf"(?:,? (?:(?P<y>\d{{4}})\b|(?:in )?(?P<year_en>{_YEAR_EN})))?"
@@ -40,7 +40,7 @@ PATTERNS: Final = (
     re.compile(
         rf"(?P<y>[一二][〇零一二三四五六七八九]{{3}})年(?:(?P<m>{SPELT_ZH}{{1,2}})月(?:(?P<d>{SPELT_ZH}{{1,3}})[日号])?)?"
     ),
-    re.compile(rf"(?<![一二三四五六七八九十百千\d]){_MONTH_ZH}{_DAY_ZH}"),
+    re.compile(rf"(?<![一二三四五六七八九十百千\d]){_MONTH_ZH}(?:{_DAY_ZH}|初|底|末|[上中下]旬)"),
     re.compile(r"(?<!\w)['’](?P<short>\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
     re.compile(
         r"(?<![\d.,])(?<!버전 )(?<!버전)(?<!제)(?P<short>\d\d)\.(?P<gap>\s?)(?P<m>\d{1,2})\.(?P=gap)(?P<d>\d{1,2})\."
@@ -50,7 +50,7 @@ PATTERNS: Final = (
     re.compile(r"(?<!\d)(?P<y>\d{4})\s?년\s?(?P<m>\d{1,2})\s?월(?:\s?(?P<d>\d{1,2})\s?일)?"),
     re.compile(r"(?<![\d-])(?P<y>(?:19|20)\d\d)\s?[-./]\s?(?P<m>\d{1,2})\s?[-./]\s?(?P<d>\d{1,2})(?![\d-])"),
     re.compile(
-        r"(?<![\d./-])(?P<m>\d{1,2})(?P<mark>[./])\s?(?P<d>\d{1,2})(?P=mark)\s?(?P<y>(?:19|20)\d\d)(?!\d|[./-]\d)"
+        r"(?<![\d./-])(?P<m>\d{1,2})(?P<mark>[./-])\s?(?P<d>\d{1,2})(?P=mark)\s?(?P<y>(?:19|20)\d\d)(?!\d|[./-]\d)"
     ),
     re.compile(
         r"(?<![\d-])(?<!번호 )(?<!번호는 )(?<!number )(?<!no\. )(?<!#)"
@@ -61,6 +61,12 @@ PATTERNS: Final = (
     re.compile(r"(?<!\w)['’](?P<short>\d\d)\s?년\s?(?P<m>\d{1,2})\s?월(?:\s?(?P<d>\d{1,2})\s?일)?"),
     re.compile(r"(?<![\d.,])(?P<short>\d\d)\s?년\s?(?P<m>\d{1,2})\s?월\s?(?P<d>\d{1,2})\s?일(?!간)"),
     re.compile(r"(?<![\d.,])(?P<short>\d\d)年(?P<m>\d{1,2})月(?P<d>\d{1,2})[日号]"),
+    re.compile(
+        r"(?<![\d.,])(?<!징역 )(?<!금고 )(?<!실형 )(?P<short>\d\d)\s?년\s?(?P<m>\d{1,2})\s?월"
+        r"(?=에|부터|까지|경|초|말|중|자)"
+    ),
+    re.compile(r"(?<![\d.,])(?P<short>\d\d)年(?P<m>\d{1,2})月(?!\s?\d)"),
+    re.compile(r"(?<![\d/-])(?<!번호 )(?<!no\. )(?<!제)(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\d-]|\s?[호号])"),
     re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?月\s?(?P<d>\d{1,2})\s?[日号]"),
     re.compile(r"(?<!\d)(?P<m>\d{1,2})\s?월\s?(?P<d>\d{1,2})\s?일"),
     re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)\s?년"),
@@ -74,10 +80,13 @@ PATTERNS: Final = (
     re.compile(rf"\b(?P<month>{_MONTH}),? (?P<y>(?:19|20)\d\d)\b", re.IGNORECASE),
     re.compile(rf"\b(?:[Ee]arly|[Mm]id|[Ll]ate|[Ee]nd of)[ -](?P<month>{_NAMES})\b"),
     re.compile(
-        r"\b(?:early|mid|late|spring|summer|autumn|fall|winter|Q[1-4])(?: of)?[ -](?P<y>(?:19|20)\d\d)\b", re.IGNORECASE
+        r"\b(?:early|mid|late|year[- ]end|end|FY|H[12]|spring|summer|autumn|fall|winter|Q[1-4])(?: of)?[ -]?"
+        r"(?P<y>(?:19|20)\d\d)\b",
+        re.IGNORECASE,
     ),
     re.compile(
-        r"\b(?:in|since|by|until|during|before|after|from) (?P<y>(?:19|20)\d\d)\b(?!\s?[-./]\s?\d)", re.IGNORECASE
+        r"\b(?:in|since|by|until|during|before|after|from|between) (?P<y>(?:19|20)\d\d)\b(?!\s?[-./]\s?\d)",
+        re.IGNORECASE,
     ),
     re.compile(
         rf"(?<!sum )(?<!total )(?<!amount )(?<!price )(?<!number )\bof (?P<y>19[5-9]\d|20(?!00)\d\d)\b(?![,.]\d|-)"
@@ -128,7 +137,7 @@ def _month(parts: Mapping[str, str | None]) -> int:
 
 def _day(parts: Mapping[str, str | None]) -> int:
     if name := parts.get("ordinal"):
-        return _ORDINALS.index(name.casefold().replace(" ", "-")) + 1
+        return ORDINALS.index(name.casefold().replace(" ", "-")) + 1
     if name := parts.get("day_ko"):
         return korean(name)
     return chinese(parts.get("d") or "0")

@@ -24,12 +24,23 @@ SPELT_KO: Final = f"[{''.join((*_DIGITS, *_SMALL))}]"
 
 
 def chinese(words: str) -> int:
-    """Read a number in figures or in Chinese words: 五百七十七 is 577, 二〇二五 is 2025."""
+    """Read a number in figures or in Chinese words: 五百七十七 is 577, 二〇二五 is 2025, 两万五 is 25,000."""
     if words.isdecimal() and words.isascii():
         return int(words)
     if not set(words) & {*_ZH_SMALL, *_ZH_LARGE}:
         return int("".join(str(_ZH_DIGITS[char]) for char in words))
-    return _read(words, _ZH_DIGITS, _ZH_SMALL, _ZH_LARGE)
+    return _read(words, _ZH_DIGITS, _ZH_SMALL, _ZH_LARGE) + _unspoken(words)
+
+
+def _unspoken(words: str) -> int:
+    """What a last digit means beyond itself, where its unit is left out: 5,000 in 两万五, whose last digit is five."""
+    if len(words) < _SHORTEST or words[-1] not in _ZH_DIGITS:
+        return 0
+    place = (_ZH_SMALL | _ZH_LARGE).get(words[-2], 10) // 10
+    return _ZH_DIGITS[words[-1]] * (place - 1)
+
+
+_SHORTEST: Final = 2
 
 
 def korean(words: str) -> int:
@@ -68,6 +79,13 @@ def _read(words: str, digits: Mapping[str, int], small: Mapping[str, int], large
     return whole + part + digit
 
 
+def decimal(number: str) -> Decimal:
+    """Read figures: 3,500.5, or 3.500,50 as in Europe."""
+    if re.fullmatch(r"[\d.]+,\d\d", number) and "." in number:
+        return Decimal(number.replace(".", "").replace(",", "."))
+    return Decimal(re.sub(r"[,\s\u00a0\u202f]", "", number))
+
+
 def english(words: str) -> int:
     """Read a number in English words: twenty-five thousand is 25,000."""
     whole = part = 0
@@ -83,3 +101,14 @@ def english(words: str) -> int:
 
 
 _HUNDRED: Final = 100
+
+
+def roman(words: str) -> int:
+    """Read a Roman number: XIV is 14."""
+    values = [_ROMAN[char] for char in words]
+    return sum(
+        -value if value < following else value for value, following in zip(values, [*values[1:], 0], strict=True)
+    )
+
+
+_ROMAN: Final = {"I": 1, "V": 5, "X": 10, "L": 50}

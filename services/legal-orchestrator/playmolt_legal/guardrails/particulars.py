@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Callable, Sequence
-from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Literal
 
 import msgspec
 
-from playmolt_legal.guardrails import dates
-from playmolt_legal.guardrails.numbers import DIGITS_KO, SPELT_KO, SPELT_ZH, chinese, english, korean, with_units
+from playmolt_legal.guardrails import amounts, dates
+from playmolt_legal.guardrails.numbers import SPELT_KO, SPELT_ZH, chinese, korean, roman
 from playmolt_legal.guardrails.tables import TABLES
 
 ParticularKind = Literal["case", "statute", "date", "amount"]
@@ -18,39 +17,30 @@ ParticularKind = Literal["case", "statute", "date", "amount"]
 class Particular(msgspec.Struct, frozen=True):
     """Something named: its kind, its value independent of spelling, and its original text.
 
-    `other` is what a date such as 3/5/2024 says where the day is written first.
+    `other` is what a date such as 3/5/2024 says where the day is written first. `below` is the end of a range of
+    amounts that begins with the key, "" for one amount.
     """
 
     kind: ParticularKind
     key: tuple[str, ...]
     text: str
     other: tuple[str, ...] = ()
+    below: str = ""
 
     @property
     def readings(self) -> tuple[tuple[str, ...], ...]:
         return (self.key, self.other) if self.other else (self.key,)
 
 
-_SCALES_EN: Final = {
-    "thousand": 10**3, "k": 10**3, "grand": 10**3, "lakh": 10**5, "million": 10**6, "m": 10**6, "crore": 10**7,
-    "billion": 10**9, "bn": 10**9, "trillion": 10**12,
-}  # fmt: skip
-
-_NUMBER: Final = r"(?:\d{1,3}(?:\.\d{3})+,\d\d(?!\d)|\d[\d,]*(?:\.\d+)?)"
-"""A number as it is written in English and Asia, or 3.500,00 as in Europe."""
-_SPACED: Final = r"\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)"
-_KO_UNIT: Final = "(?:조|억|천만|백만|십만|만|천|백|십)"
-_EN_UNIT: Final = r"(?:\s?(?:thousand|million|billion|trillion|lakh|crore|bn|k|m)\b)"
-_ZH_UNIT: Final = "(?:亿|千万|百万|十万|万|千|百)"
-_ZH_MONEY: Final = (
-    "港元|港币|加元|澳元|瑞士法郎|卢布|卢比|新台币|美元|美金|欧元|日元|韩元|英镑"
-    "|元(?!旦|素|件|首|月|气|宵)|块(?=钱|$|[，。；、])"
-)
 _CODE: Final = "|".join(sorted(TABLES.case_codes, key=len, reverse=True))
 _PARTY: Final = r"[A-Z][\w.&'’-]*"
 _LAW_EN: Final = (
-    r"(?:[A-Z][a-z]+ (?:of |and |for )?){1,5}(?:Act|Code|Constitution|Ordinance|Convention|Rules|Regulations?)"
+    r"(?:[A-Z][a-z]+ (?:of |and |for )?){1,5}"
+    r"(?:Act|Code|Constitution|Ordinance|Rules(?: of Court)?|Regulations?|Law|Statute|Decree"
+    r"|(?:Convention|Treaty)(?: on (?:the )?[A-Z][a-z]+(?: (?:(?:of|and|for) (?:the )?)?[A-Z][a-z]+){0,5})?)"
 )
+_SHORT_LAW: Final = f"(?:{TABLES.short_laws_en})"
+_ANY_LAW: Final = rf"(?:{_LAW_EN}|{_SHORT_LAW}\b)"
 
 _CASES: Final = (
     re.compile(r"[（(\[〔](?:19|20)\d\d[）)\]〕]\s?[\u4e00-\u9fff]{1,3}\d{0,4}[\u4e00-\u9fff]{1,4}\d{1,7}号"),
@@ -65,7 +55,10 @@ _CASES: Final = (
     re.compile(r"\b(?:[Cc]ase|[Dd]ocket) (?:[Nn]o\.?|[Nn]umber) ?[\w-]*\d[\w/-]*"),
 )
 _STATUTE_KO: Final = re.compile(
-    r"(?:(?P<law>[가-힣·]{0,20}[가-힣]법(?:률)?(?:\s?시행(?:령|규칙))?)\s*)?(?P<mark>제\s?)?(?P<article>\d{1,4})\s?조(?!\s?원|[건직합정사치약각])"
+    rf"(?:(?P<law>[가-힣·]{{0,20}}[가-힣]법(?:률)?(?:\s?시행(?:령|규칙))?|{_SHORT_LAW})[」』》]?\s*)?(?P<mark>제\s?)?"
+    rf"(?P<article>\d{{1,4}}|(?<=제){SPELT_KO}{{2,7}}|(?<=법 ){SPELT_KO}{{3,7}})"
+    r"(?P<more>(?:\s?(?:[,、·~-]|및|와|과|내지)\s?(?:제\s?)?\d{1,4}){0,9})"
+    r"\s?조(?!\s?원|[건직합정사치약각])"
     r"(?:\s?의\s?(?P<branch>\d+))?(?:\s?제?\s?\d+\s?항)?(?:\s?제?\s?\d+\s?호)?"
 )
 _STATUTE_ZH: Final = re.compile(
@@ -74,93 +67,64 @@ _STATUTE_ZH: Final = re.compile(
     rf"(?:\s?第\s?(?:\d+|{SPELT_ZH}+)\s?[款项])*"
 )
 _CONTRACT: Final = re.compile(rf"(?:{TABLES.contracts})(?:\s?[의상])?\s?$")
-_ARTICLE_EN: Final = r"\d{1,4}(?:\(\w{1,3}\))*"
-_MORE_EN: Final = rf"(?:(?:, (?:and |or )?| (?:and|or|to|through) | ?[&–—] ?){_ARTICLE_EN}(?!\d))"
+_ARTICLE_EN: Final = r"\d{1,4}[A-Z]{0,2}(?:\(\w{1,3}\))*"
+_ROMAN: Final = r"(?:[IVXL]{2,7}|[VX])(?![\w-])"
+_MORE_EN: Final = rf"(?:(?:, (?:and |or )?| (?:and|or|to|through) | ?[&–—] ?){_ARTICLE_EN}(?!\w))"
+_LAW_FOLLOWS: Final = (
+    rf"\s?\d{{1,4}}[A-Z]{{0,2}}(?:-\d+)?(?:\(\w{{1,3}}\))*{_MORE_EN}*"
+    rf"(?: (?:of|to) (?:the )?(?:{_ANY_LAW}|Act|Code)\b| {_ANY_LAW})"
+)
 _OF_LAW: Final = (
-    rf"(?<![\w'’])(?:ss?\.?|[Rr]ules?|[Rr]egulations?)"
-    rf"(?=\s?\d{{1,4}}(?:-\d+)?(?:\(\w{{1,3}}\))*{_MORE_EN}* of (?:the )?(?:{_LAW_EN}|Act|Code)\b)"
+    r"(?<![\w'’])(?:ss?\.?|paras?\.?|paragraphs?|[Rr]ules?|r{1,2}\.|[Rr]egulations?|regs?\.?|Schedules?|Chapters?"
+    rf"|Parts?|Titles?|Orders?|Divisions?|Subchapters?)(?={_LAW_FOLLOWS})"
 )
 """What also begins an article where its law follows."""
+_NO_CONTRACT: Final = (
+    rf"(?! (?:of|to|in) (?:the |this |that |our |their |its |his |her )?(?:[a-z'’]+ )?(?:{TABLES.contracts_en}))"
+)
+_YEARED: Final = r"(?:,? (?:of )?(?:1[89]|20)\d\d)?"
 _STATUTE_EN: Final = re.compile(
-    rf"(?:(?P<before>{_LAW_EN}),? )?"
-    rf"(?:(?P<many>\b(?:[Aa]rticles|[Aa]rts\.|[Ss]ections|[Ss]ecs\.)|§§|{_OF_LAW})"
-    r"|\b(?:[Aa]rticle|[Aa]rt\.|[Ss]ection|[Ss]ec\.)|§)\s?"
-    r"(?P<article>\d{1,4})(?:-(?P<branch>\d+))?(?!\d|-\d)(?:\(\w{1,3}\))*+"
+    rf"(?:(?P<before>{_ANY_LAW}){_YEARED},? )?"
+    rf"(?:(?P<many>\b(?:[Aa]rticles|[Aa]rts\.?|[Ss]ections|[Ss]ecs\.)|§§|{_OF_LAW}"
+    r"|(?(before)\b(?:ss?|rr?|regs?)\b\.?|(?!)))"
+    r"|\b(?:[Aa]rticle|[Aa]rt\.|Art(?=\s\d)|[Ss]ection|[Ss]ec\.|Sec(?=\s\d)|[Ss]ect\.)|§"
+    r"|\bRule(?=\s\d)|\bTitle(?=\s[IVXL]))\s?"
+    r"(?:(?P<article>\d{1,4})(?:-(?P<branch>\d+)|(?P<letter>[A-Za-z]{1,2}(?:-\d{1,3})?\b))?(?!\d|-\d)"
+    rf"|(?P<roman>{_ROMAN}))(?:\(\w{{1,3}}\))*+"
     rf"(?P<more>(?(many){_MORE_EN}*+))"
-    rf"(?! of (?:the |this |that |our |their )?(?:[a-z]+ )?(?:{TABLES.contracts_en}))"
-    rf"(?: of (?:the )?(?P<after>{_LAW_EN}))?"
+    rf"{_NO_CONTRACT}"
+    rf"(?: (?:of |to )?(?:the )?(?P<after>{_ANY_LAW}){_YEARED})?"
+)
+_RULES_EN: Final = re.compile(
+    r"\b(?P<law>Federal Rules? of (?:Evidence|(?:Civil|Criminal|Appellate|Bankruptcy) Procedure)"
+    r"|Fed\. ?R\. ?(?:Evid|(?:Civ|Crim|App)\. ?P)\.|FRCP|FRE|CPR)(?: [Rr](?:ule|\.)?)? ?"
+    r"(?P<article>\d{1,4})(?P<branch>(?:\.\d{1,3})?)"
+)
+_ACT_EN: Final = re.compile(
+    r"(?P<law>(?:[A-Z][a-z]+ (?:of |and |for |\([A-Z][a-z ]+\) )?){1,6}"
+    r"(?:Act|Ordinance|Code|Convention|Rules|Regulations|Order|Directive))"
+    r",? (?:of )?(?P<year>(?:1[5-9]|20)\d\d)\b(?![-/.,]\d)"
+)
+"""A law that is named with its year."""
+_NTH: Final = "|".join(sorted(map(str.title, dates.ORDINALS), key=len, reverse=True))
+_AMENDMENT_EN: Final = re.compile(
+    rf"\b(?:(?P<name>(?:{_NTH}) Amendment)|Amendment (?P<roman>{_ROMAN}))(?! (?:to|of) (?!the (?:U|Fed|Const)))"
+)
+_CHAPTER_EN: Final = re.compile(
+    r"(?:(?<=under )|(?<=filed )|(?<=filed for )|(?P<cue>\b))Chapter (?P<article>7|9|11|12|13|15)\b(?! of)"
+    r"(?(cue) (?:bankruptcy|petition|case|filing|protection|debtor|trustee|proceedings?|reorgani[sz]ation|plan)s?\b)"
+)
+_NUMBERED_EN: Final = re.compile(
+    r"\b(?P<law>Public Law|Pub\. ?L\.|Executive Order|E\.O\.|ILO Convention|Proposition|Practice Direction)"
+    r"(?: [Nn]o\.?)? ?(?P<article>(?<=Proposition )(?:8|65)|(?<!Proposition )\d{1,5}[A-Z]?(?:-\d{1,3})?)\b"
 )
 _CODE_EN: Final = re.compile(
-    r"\b(?P<law>\d{1,2} (?:U\.\s?S\.\s?C\.|USC)|U\.?C\.?C\.?)(?: §§?)?\s?"
-    r"(?P<article>\d{1,5})(?P<branch>-\d{1,4}|[a-z]{0,2}\b)"
+    r"\b(?P<law>\d{1,2} (?:U\.\s?S\.\s?C\.|USC|C\.\s?F\.\s?R\.|CFR)|U\.?C\.?C\.?|RCW|NRS|ORS|MCL|OCGA|ARS)"
+    r"(?:,? (?:§§?|[Ss]ections?|[Pp]art))?\s?"
+    r"(?P<article>\d{1,5})(?P<branch>(?:\.\d{1,4})+|-\d{1,4}|[a-z]{0,2}\b)"
 )
 _ACT_EU: Final = re.compile(
     r"\b(?:Regulation|Directive) (?:\((?:EU|EC|EEC)\) )?(?:[Nn]o\.? )?(?P<number>\d{1,4}/\d{1,4})(?:/E[CU]+)?"
-)
-_WORD_EN: Final = "|".join((*TABLES.numbers_en, *TABLES.scales_en))
-_NO_NOUN: Final = r"\s*(?:$|[.,;:!?)])|\s(?:is|was|were|are|in|to|for|by|as|or|and|on|from|at|that|plus|per|due|owed)\b"
-"""What follows a sum that has no currency; a noun would say that people or things are counted."""
-_ISO: Final = "KRW|USD|EUR|GBP|JPY|CNY|RMB|CHF|INR|AUD|CAD|HKD|NZD|SGD|TWD"
-_OF_COUNTRY: Final = (
-    "US|U\\.S\\.|American|Australian|Canadian|Hong Kong|New Zealand|Singapore|Taiwan|Swiss|Indian|Korean|Japanese"
-    "|Chinese|British"
-)
-_BEHIND_KO: Final = "(?:[이을은의에가까정도대과와씩]|으로)"
-"""What clings to a sum in Korean."""
-_AMOUNTS: Final = (
-    re.compile(rf"(?P<currency>港币|新台币)\s?(?P<zh>{_NUMBER}\s?{_ZH_UNIT}?)\s?元?"),
-    re.compile(
-        rf"(?<![\d.,])(?P<zh>(?:{_NUMBER}\s?{_ZH_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)(?P<currency>{_ZH_MONEY})"
-    ),
-    re.compile(rf"人民币\s?(?P<zh>{_NUMBER}\s?{_ZH_UNIT}?)(?!\s?[元\d])"),
-    re.compile(
-        rf"(?:{TABLES.paying_zh})[^\d。；]{{0,6}}(?P<sum>{_NUMBER}\s?(?:亿|千万|百万|十万|万))(?=$|[，。；、！）])"
-    ),
-    re.compile(rf"(?P<spelt_zh>{SPELT_ZH}{{2,12}})(?P<currency>{_ZH_MONEY})"),
-    re.compile(rf"(?:{TABLES.paying_zh})[^\d。；]{{0,6}}?(?P<sum>{SPELT_ZH}{{1,6}}[万亿])(?=$|[，。；、！）])"),
-    re.compile(
-        rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)원(?![고심칙색])"
-    ),
-    re.compile(
-        rf"(?<![\d.,])(?P<ko>(?:{_NUMBER}\s?{_KO_UNIT}\s?){{1,6}}(?:{_NUMBER}\s?)?|{_NUMBER}\s?)"
-        r"(?:미국\s?|미\s?|스위스\s?|인도\s?)?(?P<currency>달러|불(?=$|[^가-힣]|[을은이의에로씩](?!행))|유로|엔(?![지진터])|파운드|위안|프랑|루피|루블)"
-    ),
-    re.compile(
-        rf"(?<![\d.,제])(?P<short_ko>(?:{_NUMBER}\s?조\s?)?{_NUMBER}\s?억\s?(?:{_NUMBER}\s?[천백]\s?){{1,2}})"
-        rf"(?!\s?(?:{TABLES.counters_ko}))(?=$|[^\d가-힣]|{_BEHIND_KO})"
-    ),
-    re.compile(
-        rf"(?<![\d.,제])(?P<ko>(?:{_NUMBER}\s?조\s?)?(?:{_NUMBER}\s?(?:억|천만|백만)\s?){{1,3}})"
-        rf"(?!\s?(?:{TABLES.counters_ko}))(?=$|[^\d가-힣]|{_BEHIND_KO})"
-    ),
-    re.compile(rf"(?<![\d.,제])(?P<ko>{_NUMBER}\s?만)(?=[을은이가][^.?!]{{0,12}}(?:{TABLES.paying_ko}))"),
-    re.compile(rf"(?<![\d.,제])(?P<short_ko>{_NUMBER}\s?천)(?=[을은이][^.?!]{{0,12}}(?:{TABLES.paying_ko}))"),
-    re.compile(
-        rf"(?P<currency>(?<![A-Za-z])(?:US|HK|AU?|NZ?|CA?|S|NT)\$|[₩￦$€£¥￥₹]|(?<![A-Za-z])(?:{_ISO})"
-        r"|\b[Ww]on(?=\s?\d[\d,]{4}))"
-        rf"\s?(?P<number>{_SPACED}|{_NUMBER})(?P<unit>{_EN_UNIT})?"
-    ),
-    re.compile(rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>\sgrand)\b"),
-    re.compile(
-        rf"(?<![\d.,])(?<!weigh )(?<!weighs )(?<!weighed )(?P<number>{_NUMBER})(?P<unit>{_EN_UNIT})?"
-        rf"\s(?:(?P<of>{_OF_COUNTRY}) )?"
-        rf"(?P<currency>won|dollars?|bucks|euros?|pounds?|francs?|rupees|yen|yuan|{_ISO})\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"\b(?:(?P<half>half )|(?P<quarter>quarter of ))?"
-        rf"(?P<words>(?:(?:{_WORD_EN})[\s-](?:and )?){{0,8}}(?:{'|'.join(TABLES.scales_en)}))\s"
-        rf"(?:(?P<of>{_OF_COUNTRY}) )?(?P<currency>won|dollars?|euros?|pounds?|francs?|rupees|yen)\b",
-        re.IGNORECASE,
-    ),
-    re.compile(
-        rf"(?<![\d.,])(?P<number>{_NUMBER})(?P<unit>\s(?:million|billion|trillion))(?={_NO_NOUN})", re.IGNORECASE
-    ),
-    re.compile(
-        rf"(?:(?<![가-힣])|(?<=금))(?<!몇 )(?<!수 )(?!구조원|[조억]|만(?!\s?[{DIGITS_KO}]))"
-        rf"(?P<spelt>(?:{SPELT_KO}{{1,7}}[조억만]\s?){{1,4}}(?:{SPELT_KO}{{1,7}})?|만\s?{SPELT_KO}{{2,7}}"
-        rf"|[{DIGITS_KO}][천백]{SPELT_KO}{{0,6}})\s?(?:원(?![고심칙색])|(?P<currency>달러|유로|엔(?![지진터])|파운드|위안))"
-    ),
 )
 _BEFORE_CHARS: Final = 40
 """The longest word for a contract with what may follow it."""
@@ -212,12 +176,19 @@ def _case(match: re.Match[str]) -> list[Particular]:
 
 
 def _statute_ko(match: re.Match[str]) -> list[Particular]:
-    law = re.sub(r"\s", "", match["law"] or "")
-    if any(law.endswith(word) for word in TABLES.not_laws):
+    law = re.sub(r"\s", "", match["law"] or "").casefold()
+    if _NOT_LAW.fullmatch(law):
         law = ""
     if not law and (not match["mark"] or _of_contract(match)):
         return []
-    return [Particular("statute", (law, _article(match)), match[0].strip())]
+    number = match["article"] if match["article"].isdecimal() else str(korean(match["article"]))
+    numbers = [number, *re.findall(r"\d+", match["more"])]
+    if match["branch"]:
+        numbers[-1] = f"{numbers[-1]}-{match['branch']}"
+    return [Particular("statute", (law, _plain_number(each)), match[0].strip()) for each in numbers]
+
+
+_NOT_LAW: Final = re.compile("|".join(TABLES.not_laws))
 
 
 def _of_contract(match: re.Match[str]) -> bool:
@@ -237,6 +208,8 @@ def _statute_zh(match: re.Match[str]) -> list[Particular]:
 
 def _statute_en(match: re.Match[str]) -> list[Particular]:
     law = (match["before"] or match["after"] or "").strip().removeprefix("The ").casefold()
+    if match["roman"]:
+        return [Particular("statute", (law, str(roman(match["roman"]))), match[0].strip())]
     return _listed(match, law, _article(match))
 
 
@@ -256,57 +229,58 @@ def _act_eu(match: re.Match[str]) -> list[Particular]:
     return [Particular("statute", ("", match["number"]), match[0].strip())]
 
 
+def _act_en(match: re.Match[str]) -> list[Particular]:
+    law = re.sub(r"^(?:The|Under|In|By) ", "", match["law"])
+    return [Particular("statute", (f"{law} {match['year']}".casefold(), ""), match[0].strip())]
+
+
+def _amendment_en(match: re.Match[str]) -> list[Particular]:
+    """One of a constitution, or of a contract: the person supplied it by its name."""
+    name = match["name"] or f"{dates.ORDINALS[roman(match['roman']) - 1]} amendment"
+    return [Particular("statute", (name.casefold(), ""), match[0].strip())]
+
+
+def _numbered_en(match: re.Match[str]) -> list[Particular]:
+    """Something numbered among its own kind: Public Law 104-191, Chapter 11."""
+    kind = match.groupdict().get("law") or "chapter"
+    return [Particular("statute", (kind.casefold(), match["article"]), match[0].strip())]
+
+
 def _article(match: re.Match[str]) -> str:
-    return f"{int(match['article'])}-{match['branch']}" if match["branch"] else str(int(match["article"]))
+    parts = match.groupdict()
+    number = _plain_number(match["article"])
+    return f"{number}-{parts['branch']}" if parts["branch"] else f"{number}{(parts.get('letter') or '').casefold()}"
+
+
+def _plain_number(written: str) -> str:
+    """Without zeros before it."""
+    number, dash, branch = written.partition("-")
+    return f"{int(number)}{dash}{branch}"
 
 
 def _date(match: re.Match[str]) -> list[Particular]:
     keys = dates.readings(match)
-    return [Particular("date", keys[0], match[0].strip(), *keys[1:])] if keys else []
+    return [Particular("date", keys[0], match[0].strip(), keys[1] if keys[1:] else ())] if keys else []
 
 
 def _amount(match: re.Match[str]) -> list[Particular]:
-    parts = match.groupdict()
-    value, currency = _sum(parts)
-    return [Particular("amount", (format(value.normalize(), "f"), currency), (parts.get("sum") or match[0]).strip())]
-
-
-def _sum(parts: dict[str, str | None]) -> tuple[Decimal, str]:
-    """The value of a sum, and its currency, "" where it has none."""
-    value, usual = _valued(parts)
-    if (named := parts.get("currency")) is None:
-        return value, usual
-    abroad = TABLES.currencies.get(f"{parts.get('of')} {named}".casefold())
-    return value, abroad or TABLES.currencies[named.casefold()]
-
-
-def _valued(parts: dict[str, str | None]) -> tuple[Decimal, str]:
-    """A value, and the currency that is meant where none is named."""
-    if spelt := parts.get("spelt"):
-        return Decimal(korean(spelt)), "KRW"
-    if said := parts.get("zh") or parts.get("spelt_zh") or parts.get("sum"):
-        return with_units(said) if re.search(r"\d", said) else Decimal(chinese(said)), "CNY"
-    if figures := parts.get("ko") or parts.get("short_ko"):
-        return with_units(figures if parts.get("ko") else f"{figures}만"), "KRW"
-    if words := parts.get("words"):
-        return Decimal(english(words)) / (2 if parts.get("half") else 4 if parts.get("quarter") else 1), ""
-    unit = (parts.get("unit") or "").strip().casefold()
-    return _decimal(parts["number"] or "") * _SCALES_EN.get(unit, 1), ""
-
-
-def _decimal(number: str) -> Decimal:
-    if re.fullmatch(r"[\d.]+,\d\d", number) and "." in number:
-        return Decimal(number.replace(".", "").replace(",", "."))
-    return Decimal(re.sub(r"[,\s]", "", number))
+    found = amounts.reading(match)
+    if found is None:
+        return []
+    key, below = (format(found.value.normalize(), "f"), found.currency), str(found.below or "")
+    return [Particular("amount", key, found.text, below=below)]
 
 
 _READERS: Final[tuple[tuple[tuple[re.Pattern[str], ...], Read], ...]] = (
     (_CASES, _case),
     ((_STATUTE_ZH,), _statute_zh),
     ((_STATUTE_KO,), _statute_ko),
-    ((_CODE_EN,), _code_en),
+    ((_CODE_EN, _RULES_EN), _code_en),
     ((_ACT_EU,), _act_eu),
     ((_STATUTE_EN,), _statute_en),
+    ((_ACT_EN,), _act_en),
+    ((_AMENDMENT_EN,), _amendment_en),
+    ((_NUMBERED_EN, _CHAPTER_EN), _numbered_en),
     ((*dates.PATTERNS, *dates.FIGURES), _date),
-    (_AMOUNTS, _amount),
+    (amounts.PATTERNS, _amount),
 )

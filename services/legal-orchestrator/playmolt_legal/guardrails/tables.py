@@ -64,11 +64,12 @@ class NamesEn(msgspec.Struct, frozen=True):
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Word lists and patterns; lists hold regular expressions unless they say otherwise.
 
-    `contracts` (Korean and Chinese) and `contracts_en` are documents with articles that are not laws;
-    `counters_en`, `counters_ko` follow a number of people or things; `paying_ko`, `paying_zh` are near a sum of money
-    that goes without its currency. `number_labels` make a number something else than an account, `called` may be
-    between the two where the label comes last; `phone_words` make a service number a phone; `no_account` are dates,
-    ranges of them, times, sums and counts.
+    `short_laws_en` are abbreviations of laws. `contracts` (Korean and Chinese) and `contracts_en` are documents with
+    articles that are not laws; `counters_en`, `counters_ko` follow a number of people or things, and `counting_ko`
+    precedes one; `paying_en`, `paying_ko`, `paying_zh` are near a sum of money that goes without its currency,
+    `money_ko` before one in thousands of 만, `sums_en` behind one. `number_labels` make a number something else than an
+    account, `called` may be between the two where the label comes last; `phone_words` make a service number a phone;
+    `no_account` are dates, ranges of them, times, sums and counts.
     """
 
     certain: Certain
@@ -88,6 +89,7 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     case_codes: tuple[str, ...]
     case_codes_en: tuple[str, ...]
     not_laws: tuple[str, ...]
+    short_laws_en: str
     currencies: Mapping[str, str]
     numbers_en: Mapping[str, int]
     scales_en: Mapping[str, int]
@@ -95,7 +97,11 @@ class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     contracts_en: str
     counters_en: str
     counters_ko: str
+    counting_ko: str
+    paying_en: str
+    sums_en: str
     paying_ko: str
+    money_ko: str
     paying_zh: str
     months: tuple[str, ...]
     months_short: tuple[str, ...]
