@@ -47,6 +47,12 @@ def test_alleys_are_one_place_and_failed_turns_stand_somewhere_too(turn: Turn) -
     assert (mix[0]["condition"], mix[0]["model"], mix[0]["alley"]) == ("personas", "all", 1.0)
 
 
+def test_every_place_of_a_world_is_counted(turn: Turn) -> None:
+    turns = [turn(place_before=place) for place in ("well", "alley_b", "pasture", "well")]
+    shares = {name: share for name, share in occupancy(turns)[0].items() if isinstance(share, float)}
+    assert list(shares.items()) == [("alley", 0.25), ("pasture", 0.25), ("well", 0.5)]
+
+
 def test_an_act_of_a_world_of_ones_own_is_a_tie_by_what_it_counts_as(turn: Turn) -> None:
     given = turn(action="give_away", action_base="support", target="agent_02")
     turns = [given, turn(action="nod", action_base=None, target="agent_02")]

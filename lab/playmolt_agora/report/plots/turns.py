@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, get_args
 
-from playmolt_schemas.instrument.definitions import arm_of, is_valid, place_of, rank_of
+from playmolt_schemas.instrument.definitions import PLACES, arm_of, is_valid, place_of, rank_of
 from playmolt_schemas.stored.agora.turn import ACTIONS, VALID_CODES, ParseCode, TurnRecord
 
 from playmolt_agora.measures.data.results import Row, grouped
@@ -15,7 +15,6 @@ from playmolt_agora.report.vega import chart
 PIECES: Final = 10
 """Pieces of time, fewer where a run has fewer turns; the windows of Instruction Drift are those of its table."""
 EVERY: Final = "all"
-PLACES: Final = ("plaza", "market", "alley")
 CODES: Final[tuple[ParseCode, ...]] = get_args(ParseCode)
 _CELL: Final = ("phase", "condition", "language", "model")
 _THRESHOLD: Final = 0.02
@@ -29,7 +28,7 @@ def action_mix_figure(study: StudyData) -> Sketch:
 
 
 def occupancy_figure(study: StudyData) -> Sketch:
-    return _over_time(occupancy(study.shown_turns), PLACES)
+    return _over_time(occupancy(study.shown_turns), _places(study.shown_turns))
 
 
 def action_mix(turns: Iterable[TurnRecord]) -> list[Row]:
@@ -37,9 +36,15 @@ def action_mix(turns: Iterable[TurnRecord]) -> list[Row]:
     return _shares(((turn, turn.model, str(turn.action_base)) for turn in turns if is_valid(turn)), ACTIONS)
 
 
-def occupancy(turns: Iterable[TurnRecord]) -> list[Row]:
+def occupancy(turns: Sequence[TurnRecord]) -> list[Row]:
     """The shares of agent-turns by the place before acting, over all models."""
-    return _shares(((turn, EVERY, place_of(turn.place_before)) for turn in turns), PLACES)
+    return _shares(((turn, EVERY, place_of(turn.place_before)) for turn in turns), _places(turns))
+
+
+def _places(turns: Iterable[TurnRecord]) -> list[str]:
+    """The places where agents were, those of the shipped worlds first."""
+    found = {place_of(turn.place_before) for turn in turns}
+    return [*(place for place in PLACES if place in found), *sorted(found.difference(PLACES))]
 
 
 def _shares(seen: Iterable[tuple[TurnRecord, str, str]], names: Iterable[str]) -> list[Row]:
