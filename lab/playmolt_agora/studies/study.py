@@ -155,7 +155,7 @@ class Study:
             {path.stem: _table(path, own.get(path.stem, {})) for path in sorted(folder.glob("*.parquet"))},
         )
         self.figures: Mapping[str, Figure] = NamedCollection("figure", dict(self._figures()))
-        self.turns = Table("turns", lambda: turns.read(folder / _TURNS))
+        self.turns = Table("turns", lambda: turns.table(turns.read(folder / _TURNS)))
 
     def __repr__(self) -> str:
         return f"Study({self.id!r}, {self.name!r}, {len(self.tables)} tables, {len(self.figures)} figures)"

@@ -106,7 +106,7 @@ def test_measures_over_turns_are_those_of_the_analysis(study: playmolt_agora.Stu
         {"energy": amounts, "influence": amounts, "treasury": pl.Int64, "resources": amounts}
     )
     lines = [msgspec.json.decode(line) for line in (sealed / "turns.jsonl").read_bytes().splitlines()]
-    for turns in (frame, study.turns.to_pandas(), lines, sealed / "turns.jsonl", study.turns):
+    for turns in (frame, frame.lazy(), study.turns.to_pandas(), lines, sealed / "turns.jsonl", study.turns):
         found = playmolt_agora.measure(turns, seed=study.seed, tables=["shares", "pcs", "tests"])
         assert list(found) == ["shares", "pcs", "tests"]
         for name, table in found.items():

@@ -4,7 +4,7 @@ A field that maps agents to numbers is a list of {key, value}, in the order of t
 """
 
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib import import_module
 from itertools import islice
@@ -17,10 +17,10 @@ from playmolt_schemas.stored.agora.turn import TurnRecord
 _AT_ONCE: Final = 5000
 
 
-def read(path: Path) -> Any:
-    """The turns of a `turns.jsonl`, sorted by run, turn and order."""
+def read(path: Path) -> Iterator[Mapping[str, Any]]:
+    """The records of a `turns.jsonl`."""
     with path.open("rb") as lines:
-        return table(msgspec.json.decode(line) for line in lines)
+        yield from map(msgspec.json.decode, lines)
 
 
 def table(records: Iterable[Mapping[str, object]]) -> Any:
@@ -35,6 +35,8 @@ def table(records: Iterable[Mapping[str, object]]) -> Any:
 
 def dicts(rows: Any) -> list[dict[str, Any]]:
     """The rows of a frame of polars or pandas, of a table of a study, or dicts, with None for what is missing."""
+    if hasattr(rows, "collect"):
+        rows = rows.collect()
     if hasattr(rows, "to_arrow"):
         rows = rows.to_arrow().to_pylist()
     elif hasattr(rows, "to_dict"):
