@@ -29,9 +29,14 @@ def rank_of(phase: str) -> tuple[int, str]:
     return (ARMS.index(phase), "") if phase in ARMS else (len(ARMS), phase)
 
 
+def is_alley(place: str) -> bool:
+    """Whether a place is an alley: speech there is not public."""
+    return place == "alley" or place.startswith("alley_")
+
+
 def place_of(place: str) -> str:
     """Read the alleys as one."""
-    return "alley" if place.startswith("alley") else place
+    return "alley" if is_alley(place) else place
 
 
 def is_valid(turn: TurnRecord) -> bool:

@@ -6,6 +6,7 @@ from typing import Final
 
 from msgspec import UNSET
 from playmolt_schemas.agora.plan import PlanFault
+from playmolt_schemas.instrument.definitions import is_alley
 from playmolt_schemas.stored.agora.own_world import OwnAction, OwnWorld, RuleName
 from playmolt_schemas.stored.agora.turn import Language
 from playmolt_schemas.stored.agora.world import Rules
@@ -13,7 +14,6 @@ from playmolt_schemas.stored.agora.world import Rules
 from playmolt_agora_runner.folder import texts
 from playmolt_agora_runner.folder.source import FaultyParts, KeyLines
 from playmolt_agora_runner.world import acts, ledger
-from playmolt_agora_runner.world.world import is_alley
 
 _RATE_MOST = 10
 _OF_ENERGY: Final = frozenset(("tax", "pool", "subsidy"))

@@ -144,7 +144,10 @@ def _rules(source: Source, base: PhaseName | None, files: Sequence[TomlFile]) ->
             source, table, {name: each for name, each in file.values.items() if name not in keys}, file.at, known
         )
     found = _own_keys(source, own, at)
-    places = {name: _packaged(name, place, table) if base else place for name, place in found.places.items()}
+    places = {
+        name: _packaged(name, place, table) if base and "capacity" not in own["places"][name] else place
+        for name, place in found.places.items()
+    }
     world = copied(OwnWorld, found, packaged=base is not None, places=places, influence=found.influence.start)
     rules = replace(msgspec.convert(table, Rules), places=tuple(places), own=world)
     for fault in worlds.comparisons(rules, [fault.field for fault in source.faults[before:]]):
@@ -244,5 +247,5 @@ def _filled(name: str, action: Any) -> Any:
 
 
 def _packaged(name: str, place: WorldPlace, table: Mapping[str, Any]) -> WorldPlace:
-    """A place of a packaged world has its capacity there, unless the file says another."""
-    return replace(place, capacity=place.capacity or table["capacity"].get(place_of(name), False))
+    """A place without a capacity of its own has that of the packaged world."""
+    return replace(place, capacity=table["capacity"].get(place_of(name), False))

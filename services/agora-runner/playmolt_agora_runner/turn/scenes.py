@@ -6,6 +6,7 @@ from typing import Final
 
 import msgspec
 from playmolt_schemas.copying import copied
+from playmolt_schemas.instrument.definitions import is_alley
 from playmolt_schemas.stored.agora.own_world import CONTEST, Amounts, OwnWorld, Range
 from playmolt_schemas.stored.agora.turn import ConstraintLevel, Language, RunSpec, Seat
 
@@ -13,7 +14,7 @@ from playmolt_agora_runner.turn.scene import Offer, OwnScene, Scene
 from playmolt_agora_runner.world import acts, world
 from playmolt_agora_runner.world.named_rules import RATE_MAX, ActAttempt, may_contest
 from playmolt_agora_runner.world.state import Agent, Observation, RunState
-from playmolt_agora_runner.world.world import Row, is_alley
+from playmolt_agora_runner.world.world import Row
 
 LEVELS: Final[dict[str, ConstraintLevel]] = {"archivist": "high", "merchant": "mid", "jester": "low"}
 """How strongly Phase 2 instructs each persona that it has a text for."""

@@ -10,11 +10,12 @@ from fractions import Fraction
 from typing import Final, Literal
 
 import msgspec
+from playmolt_schemas.instrument.definitions import is_alley
 from playmolt_schemas.stored.agora.own_world import RuleName
 
 from playmolt_agora_runner.world import market, world
 from playmolt_agora_runner.world.state import RunState
-from playmolt_agora_runner.world.world import MARKET, Row, World, is_alley
+from playmolt_agora_runner.world.world import MARKET, Row, World
 
 Reason = Literal[
     "wrong_place", "no_target", "bad_amount", "not_enough_energy", "not_enough_influence", "not_enough_resource",

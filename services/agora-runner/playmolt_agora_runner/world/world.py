@@ -15,6 +15,7 @@ from msgspec import UNSET
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.copying import copied
 from playmolt_schemas.instrument import lexicon as coding
+from playmolt_schemas.instrument.definitions import is_alley, place_of
 from playmolt_schemas.stored.agora.own_world import (
     Both,
     HearingRule,
@@ -112,11 +113,6 @@ def is_public(place: str) -> bool:
     return place in ("plaza", MARKET)
 
 
-def is_alley(place: str) -> bool:
-    """Whether a place is an alley: speech there is not public."""
-    return place == "alley" or place.startswith("alley_")
-
-
 def _world(rules: Rules, base: PhaseName) -> World:
     own = rules.own or OwnWorld(packaged=True, places={name: _place(rules, name) for name in rules.places})
     own = msgspec.structs.replace(
@@ -132,7 +128,7 @@ def _world(rules: Rules, base: PhaseName) -> World:
 
 
 def _place(rules: Rules, name: str) -> WorldPlace:
-    return WorldPlace(capacity=getattr(rules.capacity, "alley" if is_alley(name) else name))
+    return WorldPlace(capacity=getattr(rules.capacity, place_of(name)))
 
 
 def _ranks(rules: Rules, own: OwnWorld) -> tuple[OwnRank, ...]:

@@ -325,3 +325,13 @@ def test_a_shipped_move_goes_only_where_the_file_lets_it() -> None:
     }
     assert rows["move"].packaged
     assert reached == dict.fromkeys(reached, "no_target") | {"market": None, "plaza": "same_place"}
+
+
+def test_a_place_of_a_shipped_world_may_have_no_limit() -> None:
+    _, folder = read(
+        'like = "stage1"\n[places.plaza]\ncapacity = false\n[places.market]\ncapacity = 3\n[places.alleyway]\n',
+        home="plaza",
+    )
+    places = folder.rooms[0].rules["own"]["places"]
+    found = {name: place["capacity"] for name, place in places.items()}
+    assert (found["plaza"], found["market"], found["alley_a"], found["alleyway"]) == (False, 3, 4, False)
