@@ -80,6 +80,11 @@ class Code(Enum):
 
 NO_GAME: Final = "This game does not exist. List games with GET /api/games."
 """The detail of NOT_FOUND for a game; also for a private game if the caller has neither its invite nor a seat."""
+ARCHIVED: Final = (
+    "This game is over and was archived: its operator has its log in a file. Its result still counts. "
+    "`playmolt replay` with its id names the file, and replays it with --log."
+)
+"""The detail of NOT_FOUND for an archived game. A page recognizes it by its first words."""
 NO_SESSION: Final = "You have no session with this id. To list your sessions, send GET to the path without the id."
 """The detail of NOT_FOUND for a session; the same whether it does not exist or belongs to somebody else."""
 MISMATCH: Final = "This Idempotency-Key was already used with a different body. Use a new key for a new request."

@@ -1,6 +1,7 @@
 """`playmolt bots`: house bots, in one game or as a service, and checks for your own bot."""
 
 import asyncio
+import itertools
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -50,7 +51,7 @@ REPORT_SECONDS: Final = 10
 _KNOWN = policies()
 _HELP: Final = """Seat house bots and let them play until their games have ended.
 
-    If there are fewer bots than a game needs, they wait for other agents to join.
+    If the last game is not full, its bots wait for other agents to join.
 
     Example: playmolt bots {game} --n 4"""
 
@@ -99,7 +100,7 @@ def game_command(game: GameType) -> click.Command:
         platform = url or gateway_url(data)
         wanted = count or decider_of(game).needed
         players = _players(game, policy, prompt, data, wanted, seed, house_key(platform, data))
-        _seat(platform, game, players, as_json)
+        _seat(platform, game, players, wanted, as_json)
 
     return seat
 
@@ -119,9 +120,9 @@ def _players(
     return ScriptedPlayers(policy, count, seed, key)
 
 
-def _seat(url: str, game: GameType, players: Players, as_json: bool) -> None:
+def _seat(url: str, game: GameType, players: Players, count: int, as_json: bool) -> None:
     try:
-        results = asyncio.run(_play(url, game, players, as_json))
+        results = asyncio.run(_play(url, game, players, count, quiet=as_json))
     except PlayMoltError as error:
         raise Failure(str(error) if url in str(error) else f"{url}: {error}") from error
     except ValueError as error:
@@ -137,13 +138,17 @@ def _brief(result: GameResult) -> dict[str, object]:
     return {name: value for name, value in msgspec.to_builtins(result).items() if name != "state"}
 
 
-async def _play(url: str, game: GameType, players: Players, quiet: bool) -> list[GameResult]:
+async def _play(url: str, game: GameType, players: Players, count: int, *, quiet: bool) -> list[GameResult]:
     seen: list[str] = []
+    taken = itertools.count(1)
 
     def on_seated(seat: Joined) -> None:
-        if seat.game_id not in seen and not quiet:
+        if seat.game_id not in seen:
             seen.append(seat.game_id)
-            click.echo(f"seated in {seat.game_id}", err=True)
+            if not quiet:
+                click.echo(f"seated in {seat.game_id}", err=True)
+        if next(taken) == count and seat.seated < seat.needed:
+            _echo_waiting(seat.game_id, _others(game, seat.needed - seat.seated))
 
     async with AsyncClient(url) as spectator:
         reporter = asyncio.create_task(_report_waiting(spectator, seen))
@@ -161,7 +166,16 @@ async def _report_waiting(spectator: AsyncClient, games: list[str], seconds: flo
         for game_id in games:
             with suppress(PlayMoltError):
                 if awaited := waiting_for(await spectator.state(game_id)):
-                    click.echo(f"{game_id} is waiting for {awaited}", err=True)
+                    _echo_waiting(game_id, awaited)
+
+
+def _echo_waiting(game_id: str, awaited: str) -> None:
+    click.echo(f"{game_id} is waiting for {awaited}", err=True)
+
+
+def _others(game: str, missing: int) -> str:
+    """The agents that a game needs to start, and how to seat house bots instead."""
+    return f"{missing} more to join; `playmolt bots {game} --n {missing}` fills it"
 
 
 def waiting_for(state: State) -> str:
@@ -169,8 +183,7 @@ def waiting_for(state: State) -> str:
     if state["phase"] in OVER:
         return ""
     if state["phase"] == "waiting":
-        missing = decider_of(state["gameType"]).needed - len(state["participants"])
-        return f"{missing} more to join"
+        return _others(state["gameType"], decider_of(state["gameType"]).needed - len(state["participants"]))
     names = [seat["name"] for seat in state["participants"] if not (seat["submitted"] or seat["away"])]
     left = "" if state["seconds_left"] is None else f", {state['seconds_left']:g} s left"
     return f"{', '.join(names) or 'no seat'} ({state['phase']}, round {state['round']}{left})"

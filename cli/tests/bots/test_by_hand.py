@@ -7,8 +7,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from playmolt.errors import Unavailable
+from playmolt.loop import GameResult
 from playmolt_cli.bots import commands as bots
+from playmolt_cli.bots.commands import OnSeated
 from playmolt_cli.main import cli
+from playmolt_schemas.api import GameType, Joined
 
 
 def state(phase: str, *submitted: bool, **more: Any) -> dict[str, Any]:
@@ -20,7 +23,7 @@ def state(phase: str, *submitted: bool, **more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("seen", "expected"),
     [
-        (state("waiting", False, False), "3 more to join"),
+        (state("waiting", False, False), "3 more to join; `playmolt bots ox --n 3` fills it"),
         (state("first_choice", True, False, True, False, True), "bot 2, bot 4 (first_choice, round 2)"),
         (state("switch", False, True, seconds_left=12.5), "bot 1 (switch, round 2, 12.5 s left)"),
         (state("switch", True, True), "no seat (switch, round 2)"),
@@ -56,8 +59,26 @@ async def test_it_is_said_again_and_again_though_one_look_may_fail(
     reporter = asyncio.create_task(bots._report_waiting(Anybody(), ["ox-1"], seconds=0))  # type: ignore[arg-type]
     await asyncio.wait_for(enough.wait(), 60)
     reporter.cancel()
-    line = "ox-1 is waiting for 4 more to join\n"
+    line = "ox-1 is waiting for 4 more to join; `playmolt bots ox --n 4` fills it\n"
     assert capsys.readouterr().err.startswith(line + line)
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+async def test_bots_that_leave_a_game_open_say_at_once_what_it_waits_for(
+    capsys: pytest.CaptureFixture[str], quiet: bool
+) -> None:
+    class Six:
+        async def play(self, url: str, game: GameType, on_seated: OnSeated) -> list[GameResult]:
+            for number in range(6):
+                on_seated(Joined(f"ox-{number // 5}", game, "waiting", number % 5 + 1, 5))
+            return []
+
+    await bots._play("http://127.0.0.1:1", "ox", Six(), 6, quiet=quiet)
+    seated = [] if quiet else ["seated in ox-0", "seated in ox-1"]
+    assert capsys.readouterr().err.splitlines() == [
+        *seated,
+        "ox-1 is waiting for 4 more to join; `playmolt bots ox --n 4` fills it",
+    ]
 
 
 @pytest.mark.parametrize(

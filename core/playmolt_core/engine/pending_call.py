@@ -26,9 +26,7 @@ BUSY = Refused(
     Code.UNAVAILABLE,
     "The engine is busy or its database is unavailable; nothing is lost. Retry with the same Idempotency-Key.",
 )
-ARCHIVED_GAME = Refused(
-    Code.NOT_FOUND, "This game is over and was archived. Its states and events are no longer available here."
-)
+ARCHIVED_GAME = Refused(Code.NOT_FOUND, codes.ARCHIVED)
 NO_GAME = Refused(Code.NOT_FOUND, codes.NO_GAME)
 
 

@@ -15,6 +15,7 @@ from playmolt_gateway.pictures import ox
 from playmolt_gateway.pictures.png import png
 from playmolt_gateway.pictures.scene import TALL, WIDE, PictureTexts, Sheet
 from playmolt_gateway.pictures.svg import plain
+from playmolt_schemas.codes import ARCHIVED, Code, problem_bytes
 from playmolt_schemas.skill import page_texts
 from playmolt_schemas.text import WITHHELD
 
@@ -298,6 +299,21 @@ async def test_every_spelling_of_this_servers_address_is_embedded(make_platform:
     platform.bus.engine = lambda _game, _call: (200, state())
     card = (await platform.send("GET", "/oembed", params={"url": url})).json()
     assert f'src="https://arena.example/embed/{GAME}"' in card["html"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"/oembed?url={OURS}",
+        f"/api/games/{GAME}/replay.html",
+        f"/watch/{GAME}/picture.png",
+        f"/watch/{GAME}/picture.svg",
+    ],
+)
+async def test_an_archived_game_is_refused_with_where_its_log_is(served: Any, problem: Any, path: str) -> None:
+    served.bus.engine = lambda _game, _call: (404, problem_bytes(Code.NOT_FOUND, ARCHIVED))
+    answer = await served.send("GET", path)
+    assert (problem(answer), answer.json()["detail"]) == ((404, "not_found"), ARCHIVED)
 
 
 @pytest.mark.parametrize(

@@ -288,10 +288,8 @@ class Connection(asyncio.Protocol):
             await self._route(request)
         except HttpError as refusal:
             self._refuse(refusal)
-        except UnknownGame:
-            self._refuse(
-                HttpError(Code.NOT_FOUND, "Game does not exist. List games with GET /api/games on the gateway.")
-            )
+        except UnknownGame as unknown:
+            self._refuse(HttpError(Code.NOT_FOUND, unknown.detail))
         except Exception as error:  # without an answer the connection would hang
             _log.error("request_failed", error=repr(error))
             self.abort()

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from playmolt_core.bus.port import BusUnavailable
 from playmolt_core.ops.metrics import Sample
+from playmolt_schemas.codes import ARCHIVED, NO_GAME, Code, problem_bytes
 from playmolt_schemas.envelopes import Answer, Op
 
 
@@ -50,6 +51,7 @@ class FakeBus:
     def __init__(self) -> None:
         self.games: dict[str, list[bytes]] = {}
         self.over: set[str] = set()
+        self.archived: set[str] = set()
         self.held: dict[str, range] = {}
         self.watches: defaultdict[str, list[FakeWatch]] = defaultdict(list)
         self.moderation_watches: list[FakeWatch] = []
@@ -123,7 +125,7 @@ class FakeBus:
 
     def _feed(self, game_id: str, ask: dict[str, Any]) -> Answer:
         if game_id not in self.games:
-            return Answer(0, 404, b"{}")
+            return Answer(0, 404, problem_bytes(Code.NOT_FOUND, ARCHIVED if game_id in self.archived else NO_GAME))
         log = self.games[game_id]
         messages = log[ask["after"] :][: min(ask["limit"], self.page)]
         closed = b"true" if game_id in self.over else b"false"

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 from playmolt_core.ops.connections import Bounds, Pace
 from playmolt_core.settings import parse_networks
+from playmolt_schemas.codes import ARCHIVED
 from playmolt_spectator.timeouts import Timeouts
 from spectator_fakes import FakeBus, game
 from spectator_loopback import Spectator, ended, running, take
@@ -31,6 +32,12 @@ async def test_unknown_games_are_404_before_the_upgrade(spectator: Spectator, id
         await spectator.ws(f"/ws/games/{identifier}").__aenter__()
     assert refused.value.response.status_code == 404
     await spectator.until(lambda: not spectator.server.hub.watched)
+
+
+async def test_an_archived_game_is_refused_with_where_its_log_is(spectator: Spectator, bus: FakeBus) -> None:
+    bus.archived.add(GAME)
+    response = await spectator.get(f"/sse/games/{GAME}")
+    assert (response.status, (await response.problem())["detail"]) == (404, ARCHIVED)
 
 
 @pytest.mark.parametrize("after", ["junk", "-1", "1.0", "", "1e3", "%31%00", "9" * 30, "１", "1&after=2", "+1"])

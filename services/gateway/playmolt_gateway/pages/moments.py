@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
+from playmolt_schemas.codes import ARCHIVED, Code
 from playmolt_schemas.identifiers import RUN_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.registry import games
 from playmolt_schemas.skill import PageLanguage, language_named, page_texts
@@ -64,6 +65,15 @@ async def state_of(
     if game in RUN_TYPES:
         found["name"] = await _experiment_name(bus, found["experiment"])
     return found
+
+
+async def is_archived(bus: GatewayBus, game_id: str) -> bool:
+    """Whether a game without a state was archived. Raises UNAVAILABLE_ERRORS."""
+    game = type_of(game_id)
+    if game not in WATCHED_TYPES:
+        return False
+    answer = await bus.submit(game, "state", game_id, b"{}", agent="", deadline=SECONDS)
+    return answer.status == Code.NOT_FOUND.status and ARCHIVED.encode() in answer.body
 
 
 async def _experiment_name(bus: GatewayBus, experiment: str) -> str:

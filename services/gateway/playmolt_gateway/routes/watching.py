@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import msgspec
 from msgspec import UNSET
-from playmolt_schemas.codes import Code
+from playmolt_schemas.codes import ARCHIVED, Code
 from playmolt_schemas.routes.pages import OEMBED, PAGE_EMBED, PAGE_PICTURE, PAGE_WATCH, READ_REPLAY, OEmbedResponse
 from playmolt_schemas.skill import PageLanguage, language_named, page_texts
 from starlette.responses import Response
@@ -18,7 +18,15 @@ from playmolt_gateway.http.problems import HttpProblem, no_such_game
 from playmolt_gateway.http.responses import FILE_POLICY, html_response, json_response
 from playmolt_gateway.pages.assets import version_of_all
 from playmolt_gateway.pages.game_pictures import OVER, GamePicture, WantedPicture, language_of_game
-from playmolt_gateway.pages.moments import State, drawn, moderation_of, state_if_there, state_of, version_in
+from playmolt_gateway.pages.moments import (
+    State,
+    drawn,
+    is_archived,
+    moderation_of,
+    state_if_there,
+    state_of,
+    version_in,
+)
 from playmolt_gateway.pages.replay import ReplayFrame, moments, replay_html, replay_policy
 from playmolt_gateway.pages.shell import PageHead, page_response
 from playmolt_gateway.pictures.picture_store import name_of
@@ -75,6 +83,12 @@ async def _is_missing(services: Services, game: str, invite: str | None) -> bool
         return await state_of(services.bus, game, invite=invite) is None
     except UNAVAILABLE_ERRORS:
         return False
+
+
+async def _without_state(services: Services, game: str) -> HttpProblem:
+    """Why a game has no state: it was archived, or it does not exist."""
+    archived = await is_archived(services.bus, game)
+    return HttpProblem(Code.NOT_FOUND, ARCHIVED) if archived else no_such_game(game)
 
 
 def _plain_head(asked: PageRequest) -> PageHead:
@@ -135,6 +149,8 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
         revision=await services.within_deadline(services.moderation.revision()),
     )  # fmt: skip
     picture = await services.game_pictures.of(wanted)
+    if picture is None and await is_archived(services.bus, game):
+        return HttpProblem(Code.NOT_FOUND, ARCHIVED)
     if picture is None:
         return HttpProblem(Code.NOT_FOUND, "This game has no picture. List games with GET /api/games.")
     headers = {
@@ -174,7 +190,7 @@ async def oembed(services: Services, request: CheckedRequest) -> Reply:
     moment, invite = version_in(said.get("v", [""])[0]), said.get("invite", [""])[0] or None
     state = await state_of(services.bus, game, moment, invite=invite)
     if state is None:
-        return no_such_game(game)
+        return await _without_state(services, game)
     head = _head(state, _language_of(state, asked), origin, moment, invite)
     wide, high = _number(asked, "maxwidth"), _number(asked, "maxheight")
     width, height = (
@@ -229,7 +245,7 @@ async def read_replay(services: Services, request: CheckedRequest) -> Reply:
     asked, game = page_request_of(request), request.params["id"]
     last = await state_of(services.bus, game, invite=asked.values.get("invite"))
     if last is None:
-        return no_such_game(game)
+        return await _without_state(services, game)
     if last["phase"] not in OVER:
         return HttpProblem(
             Code.LOG_NOT_FINISHED, "The replay is available after the game ends. Watch it live at /watch."
