@@ -1,5 +1,6 @@
 """The house's models: selects the next one and plays a seat with it over the public API."""
 
+import math
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -70,8 +71,11 @@ class HouseModels:
                 seats[turn.game_id] = self._seat(alias, name, turn)
             seat, number = seats[turn.game_id]
             refused = turn.refused.detail if turn.refused else None
+            left = turn.state.get("seconds_left")
+            within = math.inf if left is None else float(left)
+            asked = f"{number}:{turn.state['version']}"
             try:
-                answer = await seat.action(f"{number}:{turn.state['version']}", turn.state, list(turn.actions), refused)
+                answer = await seat.action(asked, turn.state, list(turn.actions), refused, within)
             except AccountExhausted:
                 return _SPENT
             return Forfeit(answer.what, answer.kind) if isinstance(answer, NoModelAction) else answer

@@ -1,5 +1,7 @@
 """A model in a seat: requests an action, validates it, retries at most twice, else forfeits."""
 
+import math
+import time
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any, Final, Literal
@@ -59,15 +61,26 @@ class ModelSeat:
         self._reply = ""
 
     async def action(
-        self, turn: str, state: Mapping[str, object], offers: list[ActionOffer], refused: str | None
+        self,
+        turn: str,
+        state: Mapping[str, object],
+        offers: list[ActionOffer],
+        refused: str | None,
+        within: float = math.inf,
     ) -> dict[str, Any] | NoModelAction:
-        """The action of a turn; `refused` is the refusal of the previous action."""
+        """The action of a turn; `refused` is the refusal of the previous action.
+
+        The turn ends `within` seconds: a request after that would not count, and is not sent."""
+        ends = time.monotonic() + within
         if turn != self._turn:
             self._turn, self._bad = turn, []
         elif refused is not None:
             self._bad.append(RejectedReply(self._reply, refused))
         while len(self._bad) < len(KINDS):
-            call = await self._call(self._voice.asking(self._bench.catalogue, turn, state, offers, self._bad))
+            if time.monotonic() >= ends:
+                return NoModelAction("timeout", "bot")
+            asked = self._voice.asking(self._bench.catalogue, turn, state, offers, self._bad)
+            call = await self._call(asked, ends)
             if call.outcome in _UNREPAIRED:
                 return NoModelAction(_UNREPAIRED[call.outcome], "bot")
             if call.outcome not in _REPAIRED:
@@ -79,16 +92,16 @@ class ModelSeat:
             self._bad.append(RejectedReply(call.reply, judged.detail))
         return NoModelAction("invalid_reply", "bot")
 
-    async def _call(self, asked: TurnRequest) -> FinishedCall:
+    async def _call(self, asked: TurnRequest, ends: float) -> FinishedCall:
         """The finished call, from the store if it is there."""
         bench = self._bench
         ended = bench.calls.ended.get(asked.key)
         if ended is None:
-            ended = await self._asked(asked)
+            ended = await self._asked(asked, ends)
         self._told(asked, ended)
         return ended
 
-    async def _asked(self, asked: TurnRequest) -> FinishedCall:
+    async def _asked(self, asked: TurnRequest, ends: float) -> FinishedCall:
         bench = self._bench
         model = bench.models.get(self._voice.alias)
         assert model is not None  # noqa: S101 -- aliases are checked before a game starts
@@ -113,7 +126,9 @@ class ModelSeat:
             attempts.append(attempt)
 
         call = DurableCall(bench.ledger, [charge])
-        answer = await call.ask(model, asked.request, record, sending)
+        left = ends - time.monotonic()
+        request = asked.request if math.isinf(left) else msgspec.structs.replace(asked.request, within=left)
+        answer = await call.ask(model, request, record, sending)
         stored = [recorded(attempt) for attempt in attempts]
         raw = tuple(msgspec.convert(each.fields, RawAnswer) for each in stored)
         ended = _ended(asked.key, attempts, raw, answer)

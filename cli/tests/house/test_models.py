@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from playmolt.loop import Forfeit, Turn
 from playmolt_cli.house.budget import ACCOUNT, DailyLedger, InvalidBudget
 from playmolt_cli.house.models import HouseModels, UnknownAlias
@@ -16,6 +17,9 @@ from playmolt_core.llm.file_ledger import FileLedger
 from playmolt_core.llm.limits import MemoryLimits
 from playmolt_core.llm.models import Models
 from playmolt_ox.rules import Ox
+
+from core.tests.clock import Clock
+from core.tests.llm.fake_server import FakeServer, reply, status
 
 
 def house(folder: Path, aliases: list[str], catalogue: Catalogue = Catalogue(), **limits: Any) -> HouseModels:  # noqa: B008 -- frozen
@@ -84,6 +88,43 @@ def test_what_was_spent_on_a_day_before_is_forgotten(tmp_path: Path) -> None:
     (tmp_path / "2020-01-01.jsonl").write_text('{"money": "9", "tokens": 9, "calls": 9}\n', "utf-8")
     assert DailyLedger(tmp_path).today.of(ACCOUNT) == Amount()
     assert [file.stem for file in tmp_path.glob("2020*")] == []
+
+
+@pytest.mark.parametrize(
+    ("seconds_left", "sent", "what"),
+    [(20.0, 1, "model_unavailable"), (40.0, 2, "model_unavailable"), (0.0, 0, "timeout")],
+)
+async def test_a_model_that_is_limited_for_good_is_not_asked_beyond_the_deadline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds_left: float, sent: int, what: str
+) -> None:
+    """Seen: a provider that answered 429 to everything was asked on for minutes after the phase had passed."""
+    clock = Clock()
+    monkeypatch.setattr("playmolt_core.llm.openai.model.OpenAIModel.__init__.__kwdefaults__", {
+        "sleep": clock.sleep, "clock": clock,
+    })  # fmt: skip
+    async with FakeServer() as server:
+        server.otherwise = status(429, retry_after="30")
+        catalogue = Catalogue({"busy": replace(server.entry(), alias="busy")})
+        models = Models(catalogue, MemoryLimits(clock=clock), cast())
+        seats = HouseModels(["busy"], catalogue, models, tmp_path, Account(name=ACCOUNT))
+        turn = first_turn()
+        timed = replace(turn, state={**turn.state, "seconds_left": seconds_left})
+        answer = await seats.bot("busy", "house busy")(timed)
+        await seats.close()
+    assert isinstance(answer, Forfeit)
+    assert (answer.what, len(server.received)) == (what, sent)
+
+
+async def test_a_rejected_reply_is_not_repaired_after_the_deadline(tmp_path: Path) -> None:
+    async with FakeServer(reply("no action", delay=0.3)) as server:
+        server.otherwise = reply("no action")
+        catalogue = Catalogue({"slow": replace(server.entry(), alias="slow")})
+        seats = house(tmp_path, ["slow"], catalogue)
+        turn = first_turn()
+        timed = replace(turn, state={**turn.state, "seconds_left": 0.2})
+        assert await seats.bot("slow", "house slow")(timed) == Forfeit("timeout", "bot")
+        await seats.close()
+    assert len(server.received) == 1
 
 
 def test_a_model_without_a_price_is_refused_under_a_limit_of_money(tmp_path: Path) -> None:

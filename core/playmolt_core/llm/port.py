@@ -122,6 +122,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     `tool_choice` is `auto`, `none`, `required` or a tool's name. `streamable`: the reply is a speech that may be
     streamed to listeners, if the server supports it. A `patient` request waits up to two minutes for capacity after a
     429, which does not count as an attempt. `prose`: a reply that reaches its limit within a sentence counts as cut.
+    `within`: the seconds after which no reply counts any more, so that no further request is sent.
     """
 
     alias: str
@@ -137,6 +138,7 @@ class ModelRequest(msgspec.Struct, frozen=True, kw_only=True):
     decoding: DecodingChoice = "best"
     streamable: bool | UnsetType = UNSET
     patient: bool | UnsetType = UNSET
+    within: float | UnsetType = UNSET
     prose: bool = False
     payer: str = ""
     """The agent whose daily budget pays for the request; "" for the operator."""
@@ -266,6 +268,6 @@ class Model(Protocol):
     ) -> Reply | Failed:
         """Send a request and record every attempt; `listener` receives streamed text.
 
-        Transport faults are retried up to 3 times; a patient request also waits after a 429. Refusals and empty or too
-        large replies are not retried; they need a repair. Raises LogUnavailable."""
+        Transport faults are retried up to 3 times while a reply still counts; a patient request also waits after a
+        429. Refusals and empty or too large replies are not retried; they need a repair. Raises LogUnavailable."""
         ...

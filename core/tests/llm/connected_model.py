@@ -23,7 +23,9 @@ class ConnectedModel:
         self.attempts: list[Attempt] = []
         self.waits: list[float] = []
         self.clock = Clock()
-        self.model = OpenAIModel(server.entry(**entry), key, MemoryLimits(clock=self.clock), sleep=self.wait)
+        self.model = OpenAIModel(
+            server.entry(**entry), key, MemoryLimits(clock=self.clock), sleep=self.wait, clock=self.clock
+        )
 
     async def wait(self, seconds: float) -> None:
         self.waits.append(seconds)

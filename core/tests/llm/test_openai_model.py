@@ -109,6 +109,36 @@ async def test_a_transport_fault_is_tried_again_three_times_then_the_model_is_un
     assert one.waits == [0.5, 1.0, 2.0]
 
 
+@pytest.mark.parametrize(
+    ("faults", "within", "sent"),
+    [
+        ([status(429)] * 4, 1.2, 2),  # pauses of 0.5 and 1 s
+        ([status(429)] * 4, 60.0, 4),
+        ([status(429, retry_after="30")] * 4, 20.0, 1),
+        ([status(429, retry_after="30")] * 4, 40.0, 2),
+        ([status(500)] * 4, 0.4, 1),
+        ([status(400, "response_format is unknown", param="response_format")] * 4, 0.0, 1),
+    ],
+)
+async def test_no_request_is_sent_after_the_time_in_which_a_reply_counts(
+    connected: Connect, faults: list[Canned], within: float, sent: int
+) -> None:
+    one = connected(*faults, reply("too late"))
+    answer = await one.ask(within=within, schema={"type": "object"})
+    assert isinstance(answer, Failed)
+    assert (answer.code, len(one.attempts), len(one.server.received)) == ("model_unavailable", sent, sent)
+    assert sum(one.waits) <= within
+
+
+async def test_a_slot_that_comes_free_too_late_is_not_waited_for(connected: Connect) -> None:
+    one = connected(reply("first"), reply("second"), requests_per_minute=1)
+    assert isinstance(await one.ask(), Reply)
+    answer = await one.ask(within=5.0)
+    assert isinstance(answer, Failed)
+    assert "within" in answer.detail
+    assert (len(one.server.received), sum(one.waits) <= 5) == (1, True)
+
+
 async def test_a_model_that_comes_back_is_answered_by(connected: Connect) -> None:
     one = connected(status(500), truncated(), raw(b"{}"), reply("here"))
     assert await one.ask() == Reply(text="here", tool_calls=(), attempts=4)

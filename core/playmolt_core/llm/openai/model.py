@@ -3,12 +3,15 @@
 import asyncio
 import hashlib
 import json
+import math
 import re
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import msgspec
+from msgspec import UNSET
 from typing_extensions import override
 
 from playmolt_core.llm.catalogue import ModelEntry
@@ -73,12 +76,14 @@ class OpenAIModel(Model):
         limits: ModelLimits,
         *,
         sleep: Sleep = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._entry = entry
         # The reply that a call waits for may take as long as its own.
         self._max_wait = max(MAX_WAIT_SECONDS, float(entry.timeout_s))
         self._limits = limits
         self._sleep = sleep
+        self._clock = clock
         self._connection = ModelConnection(entry, key)
         self._allowance = msgspec.structs.replace(entry.allowance, provider=provider_of(entry.base_url, key))
         self._known = Form(
@@ -98,10 +103,12 @@ class OpenAIModel(Model):
         request = self._bounded(request)
         form, retries, number = first_form(request, self._known), 0, 0
         patience, refused = self._max_wait, None
+        ends = self._clock() + (math.inf if request.within is UNSET else request.within)
         while True:
             number += 1
             try:
-                attempt, waited = await self._attempt(request, form, number, sending, listener, patience)
+                longest = max(0.0, min(patience, ends - self._clock()))
+                attempt, waited = await self._attempt(request, form, number, sending, listener, longest)
             except NoCapacity as busy:
                 if refused is not None:
                     return self._result(request, form, refused)
@@ -118,10 +125,12 @@ class OpenAIModel(Model):
                 continue
             if self._repeats(attempt) and retries < len(RETRY_SECONDS):
                 pause = RETRY_SECONDS[retries] if attempt.retry_after_ms is None else attempt.retry_after_ms / 1000
+                if self._clock() + pause >= ends:
+                    return self._result(request, form, attempt)
                 retries += 1
                 await self._sleep(pause)
                 continue
-            other = other_form(request, form, attempt, self._known)
+            other = other_form(request, form, attempt, self._known) if self._clock() < ends else None
             if other is None:
                 self._known = learned(request, form, attempt, self._known)
                 return self._result(request, form, attempt)

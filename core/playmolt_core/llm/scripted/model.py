@@ -65,8 +65,8 @@ class ScriptedTurn(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _stream(self) -> str:
-        # Streaming does not change the reply.
-        request = replace(self.request, streamable=UNSET)
+        # Neither streaming nor a deadline changes the reply.
+        request = replace(self.request, streamable=UNSET, within=UNSET)
         if request.drawn_by is not UNSET and request.turn:
             request = replace(request, turn=replace(request.turn, session="-"), payer="")
         return digest(request)
