@@ -51,7 +51,7 @@ class Repeats:
         return bool(chosen) and all(len(classes) == 1 and len(classes[0]) > 1 for classes in chosen)
 
     def alike_cell(self, model: str, language: str) -> bool:
-        """Whether the runs of Stage 1 and Phase 1 of a model do not differ inside either arm."""
+        """Whether both arms of a model were played, and the runs do not differ inside either."""
         arms = [
             classes
             for group, classes in self.groups.items()
@@ -59,7 +59,7 @@ class Repeats:
             and group.phase in ("stage1", "phase1")
         ]
         several = any(len(alike) > 1 for classes in arms for alike in classes)
-        return several and all(len(classes) == 1 for classes in arms)
+        return several and len(arms) == 2 and all(len(classes) == 1 for classes in arms)
 
     def rows(self) -> list[Result]:
         """The table `repeats`: how many runs of each group are identical to another, and how many count."""

@@ -6,6 +6,7 @@ from playmolt_agora.measures.data.frame import frame
 from playmolt_agora.measures.pcs import intervals
 from playmolt_agora.measures.repeats import Repeats
 from playmolt_schemas.instrument.laboratory import CellInterval
+from playmolt_schemas.stored.agora.turn import ACTIONS
 
 ACTS = ("speak", "trade", "idle", "speak", "support", "move", "speak", "idle", "trade", "speak")
 
@@ -80,6 +81,24 @@ def test_where_no_run_differs_there_is_no_interval_and_no_p(turn):
         assert (row["ci_lo"], row["ci_hi"], row["p"], row["p_holm"]) == (None, None, None, None)
     for name in ("contrast_intervals", "contrast_shares"):
         assert all(row["ci_lo"] is row["ci_hi"] is None for row in found.tables[name])
+
+
+def test_imported_runs_that_differ_are_tested_against_identical_ones(turn):
+    imported = [
+        {"run": f"i{run}", "model": "E", "language": "ko", "action": action, "count": 10 + run * number}
+        for run in range(5) for number, action in enumerate(ACTIONS)
+    ]  # fmt: skip
+    phase1 = [each for each in arms(turn) if each["phase"] == "phase1"]
+    found = study(phase1, stage1_import=imported).tables
+    assert [(row["runs_stage1"], row["runs_phase1"], row["labelings"]) for row in found["pcs"]] == [(5, 1, 6)]
+    assert found["pcs"][0]["p_perm"] == found["tests"][0]["p"] == pytest.approx(1 / 6)
+
+
+def test_an_arm_without_the_other_does_not_make_a_test_of_identical_runs(turn):
+    alone = [record for run in range(3) for record in run_of(turn, f"en{run}", "phase1", say=str(run), language="en")]
+    found = study([*arms(turn), *alone]).tables
+    assert {row["language"]: row["pcs"] is None for row in found["pcs"]} == {"en": True, "ko": False}
+    assert [row["p"] for row in found["tests"] if row["test"] == "pcs:E"] == [None]
 
 
 def test_sets_whose_runs_do_not_differ_give_no_p_beside_the_tests_either(turn):

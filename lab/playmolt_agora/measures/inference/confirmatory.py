@@ -40,7 +40,7 @@ def _pcs(cells: Sequence[PcsCell], seed: str, planned: Sequence[str], repeated: 
     models = grouped(cells, lambda cell: cell.model)
     tests = {model: arms.test(group, stream(seed, "pcs_test", model)) for model, group in models.items()}
     for model, group in models.items():
-        if all(repeated.alike_cell(cell.model, cell.language) for cell in group):
+        if all(repeated.alike_cell(cell.model, cell.language) for cell in group if not cell.empty):
             tests[model] = tests[model].without_p()
     adjusted = attainable_p.corrected({f"pcs:{model}": tests.get(model, Test()).p for model in planned})
     found = []
