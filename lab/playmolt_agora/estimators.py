@@ -65,20 +65,21 @@ def delta_pcs(
 
 
 def ri_star(rows: Any, factor: ritual.Group, rng: np.random.Generator | None = None) -> Test:
-    """Test RI* of `model` or `persona`; rows (set, run, model, persona, agent, ri_star)."""
-    known = [row for row in dicts(rows) if row["ri_star"] is not None]
+    """Test RI* of `model` or `persona`; rows (set, run, model, persona, agent, ri_star). Runs may have equal RI*."""
     agents = [
-        ritual.Rate(f"{row['set']}|{row['run']}", row["model"], row["persona"], float(row["ri_star"])) for row in known
+        ritual.Rate(f"{row['set']}|{row['run']}", row["model"], row["persona"], float(row["ri_star"]))
+        for row in dicts(rows)
+        if row["ri_star"] is not None
     ]
-    tested = ritual.exchanged(agents, factor, _generator(rng))
-    return tested if _runs_differ(known, "agent", "ri_star") else tested.without_p()
+    return ritual.exchanged(agents, factor, _generator(rng))
 
 
-def _runs_differ(rows: Sequence[Mapping[str, object]], *values: str) -> bool:
+def _runs_differ(rows: Sequence[Mapping[str, object]]) -> bool:
     """Whether no set has a second run, or two runs of one set have other values for the same agents."""
     runs: dict[object, dict[object, set[tuple[object, ...]]]] = {}
     for row in rows:
-        runs.setdefault(row["set"], {}).setdefault(row["run"], set()).add(tuple(row[name] for name in values))
+        values = tuple(row[name] for name in ("agent", "window", "h_norm", "id_excess"))
+        runs.setdefault(row["set"], {}).setdefault(row["run"], set()).add(values)
     if all(len(each) == 1 for each in runs.values()):
         return True
     return any(len({frozenset(run) for run in each.values()}) > 1 for each in runs.values())
@@ -104,7 +105,7 @@ def _hypothesis(name: str, rows: object, rng: np.random.Generator) -> dict[str, 
     design, entropy, excess = _windows(known)
     found = hypotheses.present(design.parts(entropy, excess))
     tests = hypotheses.tests({part: found[part] for part in (f"{name}a", f"{name}b")}, lambda _: rng)
-    if not _runs_differ(known, "agent", "window", "h_norm", "id_excess"):
+    if not _runs_differ(known):
         tests = {part: test.without_p() for part, test in tests.items()}
     return {**tests, name: Test(p=hypotheses.larger(*(test.p for test in tests.values())))}
 

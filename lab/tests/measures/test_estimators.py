@@ -87,11 +87,20 @@ def test_runs_that_do_not_differ_give_no_p():
     for tested in (estimators.h1, estimators.h2):
         assert {each.p for each in tested(same).values()} == {None}
         assert tested(other)[tested.__name__.upper() + "a"].p == 1 / 64
-    agents = [row for row in same if row["window"] == 1]
-    assert estimators.ri_star(agents, "model").p is None
     counts = [[9, 1, 2, 3, 4, 5]] * 3
     assert estimators.pcs(counts, [row[::-1] for row in counts]).p is None
     assert estimators.delta_pcs((counts, counts), (counts, [row[::-1] for row in counts]))[1:] == (None, None, None)
+
+
+@pytest.mark.parametrize(("runs", "p"), [(1, 5 / 8), (2, 23 / 64)])
+def test_runs_of_equal_ri_star_need_not_be_equal(runs, p):
+    """The golden example of `measures.md`, section 5."""
+    agents = [("E", "a", 1), ("M", "a", 2), ("M", "b", 4), ("H", "b", 8), ("H", "c", 16), ("E", "c", 32)]
+    rows = [
+        {"set": "A", "run": run, "model": model, "persona": persona, "agent": f"{model}{persona}", "ri_star": rate}
+        for run in range(runs) for model, persona, rate in agents
+    ]  # fmt: skip
+    assert estimators.ri_star(rows, "model").p == pytest.approx(p, abs=1e-12)
 
 
 @pytest.mark.parametrize("missing", [None, float("nan"), pandas.NA, np.float64("nan")])
