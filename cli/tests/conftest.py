@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playmolt_core.game.decider import Accepted, Act, Command, Create, EndGame, Join
-from playmolt_core.game.fold import carries_state_hash, state_hash
+from playmolt_core.game.fold import state_hash
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import EventLog, NewRecord, StreamAppend, Unit
@@ -45,7 +45,7 @@ class Writer:
     def _sealed(self, event: Any) -> NewRecord:
         self._version += 1
         self._state = self._rules.evolve(self._state, event, self._at)
-        carries = carries_state_hash("ox", self._version, closes=event.closes)
+        carries = self._rules.hashes_state(self._version, closes=event.closes)
         record = chain_record(
             self._stream,
             self._version,

@@ -13,7 +13,7 @@ import msgspec
 import yaml
 from playmolt_core.engine.messages import message
 from playmolt_core.game.decider import PUBLIC, Accepted, Act, Command, Create, Join
-from playmolt_core.game.fold import carries_state_hash, state_hash
+from playmolt_core.game.fold import state_hash
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import StreamAppend, Unit
@@ -119,7 +119,7 @@ class Played:
     def _sealed(self, event: Any) -> Any:
         self.version += 1
         self.state = self.rules.evolve(self.state, event, self.at)
-        carries = carries_state_hash("auction", self.version, closes=event.closes)
+        carries = self.rules.hashes_state(self.version, closes=event.closes)
         public = message(self.rules, GAME, self.version, rfc3339(self.at), event, PUBLIC)
         metadata = Metadata(command_id="0" * 32, state_hash=state_hash(self.state) if carries else "")
         content = canonical_json(event)

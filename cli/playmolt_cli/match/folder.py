@@ -9,7 +9,7 @@ from typing import IO, Any, Final
 
 import msgspec
 from playmolt_core.game.decider import Command, Decider
-from playmolt_core.game.fold import carries_state_hash, state_hash, step
+from playmolt_core.game.fold import state_hash, step
 from playmolt_core.log.chain import chain_record
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.identifiers import rfc3339
@@ -120,7 +120,7 @@ class GameFile:
 
     def _line(self, command: Command, first: int, event: Event, state: Any, at: str | None) -> bytes:
         command_id = f"{self._game_id}/{first}"
-        hashed = carries_state_hash(self._decider.game, state.version, closes=event.closes)
+        hashed = self._decider.hashes_state(state.version, closes=event.closes)
         what = getattr(command, "what", "")
         metadata = Metadata(
             command_id=command_id,

@@ -27,6 +27,7 @@ from playmolt_core.engine.writes.outcomes import Outcomes
 from playmolt_core.engine.writes.planner import Planner
 from playmolt_core.game.api import GameApi
 from playmolt_core.game.decider import Accepted, Command, Decider, Refused, S
+from playmolt_core.game.lobby import LobbyRules
 from playmolt_core.log.port import EngineLog
 from playmolt_core.log.withholding import WithheldReader
 from playmolt_core.ops.metrics import Histogram, Sample, label
@@ -61,10 +62,11 @@ class Engine(Generic[S]):
         prepare: Prepare[S] | None = None,
         one_address: OneAddress = _known_addresses,
         withholding: WithheldReader | None = None,
+        lobby_rules: LobbyRules | None = None,
         now: Callable[[], datetime] = _now,
     ) -> None:
         self.decider = decider
-        self.streams = StreamCache(decider, event_log, settings.hot_games, prepare)
+        self.streams = StreamCache(decider, event_log, settings.hot_games, prepare, lobby_rules)
         self._committer = GroupCommitter(event_log, self.streams, settings.batch_commands, on_commit)
         config: dict[str, object] = {"phase_deadline_seconds": settings.phase_deadline_seconds}
         if settings.rated_owners:

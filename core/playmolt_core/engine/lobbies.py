@@ -12,33 +12,30 @@ from playmolt_core.game.lobby import Lobby, LobbyRules, decode_lobby, encode_lob
 from playmolt_core.log.folding import fold
 from playmolt_core.log.port import GameIndex, GameReader, StoredSnapshot
 
-SNAPSHOT_EVERY: Final = 2_000
-"""Folding this many events of a lobby, from about three hundred games, takes milliseconds."""
 _PAGE: Final = 1_000
-_RULES = LobbyRules()
 
 
-def outgrown(entry: CachedStream) -> bool:
+def outgrown(rules: LobbyRules, entry: CachedStream) -> bool:
     """Whether an idle lobby has grown so much that it should be read again from a snapshot."""
     grown = entry.head.version - entry.since
-    return entry.decider is _RULES and not entry.uncommitted and grown >= 2 * SNAPSHOT_EVERY
+    return entry.decider is rules and not entry.uncommitted and grown >= 2 * rules.snapshot_every
 
 
-async def read_lobby(log: GameReader, stream: str, game: str) -> CachedStream[Lobby]:
+async def read_lobby(log: GameReader, rules: LobbyRules, stream: str, game: str) -> CachedStream[Lobby]:
     """Read the lobby of a game, and store a snapshot if the last one is old. Raises LogUnavailable."""
     kept = await log.snapshot(stream)
     start = decode_lobby(kept.version, kept.state) if kept else None
     stored = await log.facts(stream, start.version if start else 0, commands=start is None)
     if stored is None:
-        return fresh_stream(_RULES, stream)
-    if start is None and stored.head.version < SNAPSHOT_EVERY:
-        return read_stream(_RULES, stream, stored)
-    lobby, head = fold(_RULES, stream, stored, start=start), stored.head
-    if head.version - (start.version if start else 0) >= SNAPSHOT_EVERY:
+        return fresh_stream(rules, stream)
+    if start is None and stored.head.version < rules.snapshot_every:
+        return read_stream(rules, stream, stored)
+    lobby, head = fold(rules, stream, stored, start=start), stored.head
+    if head.version - (start.version if start else 0) >= rules.snapshot_every:
         lobby = _without_ended(lobby, await _running(log, game))
         await log.keep_snapshot(stream, StoredSnapshot(head.version, head.hash, encode_lobby(lobby)))
-    snapshot = Snapshot(lobby, head.version, head.hash, head.at, _RULES.summary(lobby))
-    return CachedStream(_RULES, stream, snapshot, set(), since=head.version)
+    snapshot = Snapshot(lobby, head.version, head.hash, head.at, rules.summary(lobby))
+    return CachedStream(rules, stream, snapshot, set(), since=head.version)
 
 
 def _without_ended(lobby: Lobby, running: Collection[str]) -> Lobby:

@@ -12,7 +12,7 @@ from playmolt_core.db.errors import LogUnavailable
 from playmolt_core.engine.cached_stream import CachedStream, fresh_stream, read_stream
 from playmolt_core.engine.lobbies import outgrown, read_lobby
 from playmolt_core.game.decider import Decider, S
-from playmolt_core.game.lobby import Lobby
+from playmolt_core.game.lobby import Lobby, LobbyRules
 from playmolt_core.log.port import Archived, EngineLog, StoredFacts
 from playmolt_core.ops.telemetry import log, where
 from playmolt_core.vault.vault import Erased
@@ -44,11 +44,19 @@ class NotInMemory(NotLoaded):
 class StreamCache(Generic[S]):
     """A bounded LRU cache of streams; entries with uncommitted changes are never evicted."""
 
-    def __init__(self, decider: Decider[S], log: EngineLog, limit: int, prepare: Prepare[S] | None = None) -> None:
+    def __init__(
+        self,
+        decider: Decider[S],
+        log: EngineLog,
+        limit: int,
+        prepare: Prepare[S] | None = None,
+        lobby_rules: LobbyRules | None = None,
+    ) -> None:
         self._decider = decider
         self._log = log
         self._limit = limit
         self._prepare = prepare
+        self._lobby_rules = lobby_rules or LobbyRules()
         self._entries: OrderedDict[str, CachedStream] = OrderedDict()
         self._reads = asyncio.Semaphore(_READING)
         self._loading: dict[str, asyncio.Task[CachedStream[S] | None]] = {}
@@ -89,7 +97,7 @@ class StreamCache(Generic[S]):
 
     def settle(self, entry: CachedStream) -> None:
         """Note that changes of a stream are committed. A lobby that has grown is dropped and read from a snapshot."""
-        if outgrown(entry):
+        if outgrown(self._lobby_rules, entry):
             self.drop(entry.stream)
         elif self._waiting:
             self._notify(entry.stream)
@@ -150,7 +158,7 @@ class StreamCache(Generic[S]):
         """
         async with self._reads:
             if is_lobby(stream):
-                return await read_lobby(self._log, stream, self._decider.game)
+                return await read_lobby(self._log, self._lobby_rules, stream, self._decider.game)
             stored = await self._log.facts(stream, commands=True)
         if stored is None:
             return None

@@ -249,6 +249,10 @@ class Decider(Protocol[S]):
         """The external work that the game waits for now. Called after every step, so it must be cheap."""
         ...
 
+    def hashes_state(self, version: int, *, closes: bool) -> bool:
+        """Whether the record of this version carries the hash of the state; `closes`: it is the last one."""
+        ...
+
 
 _decoder = lru_cache(maxsize=None)(msgspec.json.Decoder)
 """Cached, because creating a decoder costs more than decoding most events."""

@@ -81,3 +81,7 @@ class ErasureRules(Game[Erasures]):
     @override
     def summary(self, state: Erasures) -> GameSummary:
         return GameSummary("erasures", 0, 0, 0)
+
+    @override
+    def hashes_state(self, version: int, *, closes: bool) -> bool:
+        return True

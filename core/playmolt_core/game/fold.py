@@ -14,23 +14,6 @@ from playmolt_core.game.decider import Decider, S, read_event
 
 S_co = TypeVar("S_co", covariant=True, default=Any)
 
-_HASH_EVERY = 25
-LOBBY_HASHED = 1_024
-"""The last version at which a lobby's state is hashed; lower than the version of any snapshot."""
-
-
-def carries_state_hash(game: str, version: int, *, closes: bool) -> bool:
-    """Whether a record carries the hash of the state: every 25th record of a game and the last one.
-
-    A lobby's state grows with every agent, so it is hashed only at powers of two while it is small. Later, engines read
-    it from a snapshot without free agents.
-    """
-    if game in ("erasure", "ownership", "moderation"):
-        return True
-    if game == "lobby":
-        return version <= LOBBY_HASHED and version & (version - 1) == 0
-    return closes or version % _HASH_EVERY == 0
-
 
 def _plain(value: object) -> Any:
     if isinstance(value, HashTrieMap):

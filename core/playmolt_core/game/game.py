@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Final, Protocol, TypeVar
 
 import msgspec
 from msgspec.structs import replace
@@ -40,6 +40,7 @@ Fold = Callable[[Any, Any, datetime], Changes]
 """Returns the changes for (state, event, time of the event)."""
 Handler = Callable[[S, Any], Decision]
 
+_HASH_EVERY: Final = 25
 _replace: Callable[..., Any] = replace
 """States are structs, which their Protocol cannot express."""
 
@@ -136,6 +137,10 @@ class Game(Decider[S]):
     @override
     def effects(self, state: S) -> Sequence[Effect]:
         return ()
+
+    @override
+    def hashes_state(self, version: int, *, closes: bool) -> bool:
+        return closes or version % _HASH_EVERY == 0
 
     def _completed(self, state: S, decided: tuple[Event, ...], command: Command, at: datetime) -> Accepted:
         """Fold the decided events and all automatic events that follow, as one step."""

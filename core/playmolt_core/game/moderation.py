@@ -78,5 +78,9 @@ class ModerationRules(Game[Moderation]):
     def summary(self, state: Moderation) -> GameSummary:
         return GameSummary("moderation", 0, 0, 0)
 
+    @override
+    def hashes_state(self, version: int, *, closes: bool) -> bool:
+        return True
+
 
 _RULES: Final = ModerationRules()

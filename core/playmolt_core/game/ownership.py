@@ -117,3 +117,7 @@ class OwnershipRules(Game[Ownership]):
     @override
     def summary(self, state: Ownership) -> GameSummary:
         return GameSummary("ownership", 0, 0, 0)
+
+    @override
+    def hashes_state(self, version: int, *, closes: bool) -> bool:
+        return True

@@ -16,7 +16,7 @@ from playmolt_schemas.shards import shard_of
 from playmolt_schemas.stored.event import Event
 
 from playmolt_core.game.decider import Decider, read_event
-from playmolt_core.game.fold import carries_state_hash, time_of
+from playmolt_core.game.fold import time_of
 from playmolt_core.game.withholding import is_partial, readable
 from playmolt_core.log.chain import recomputed
 from playmolt_core.log.erasing import ErasedHeads
@@ -264,7 +264,7 @@ class Verifier:
             return _unfoldable(error)
         if expected is None and not self._hashes_required:
             return ""
-        return self._state_problem(expected or "", event, progress, None)
+        return self._state_problem(expected or "", event, decider, progress, None)
 
     def _problem(self, record: Record, progress: _Progress, key: StreamKey | None) -> str:
         if problem := self._chain_problem(record, progress):
@@ -282,7 +282,7 @@ class Verifier:
             return _unfoldable(error)
         if expected and key is None and isinstance(record, OpenedRecord) and record.sealed:
             return ""  # the record's own key opens it, and no state hash can be checked
-        return self._state_problem(expected, event, progress, key)
+        return self._state_problem(expected, event, decider, progress, key)
 
     def _chain_problem(self, record: Record, progress: _Progress) -> str:
         if record.version != progress.version + 1 or record.prev_hash != progress.hash:
@@ -295,10 +295,11 @@ class Verifier:
         progress.version, progress.hash = record.version, record.hash
         return ""
 
-    def _state_problem(self, expected: str, event: Event, progress: _Progress, key: StreamKey | None) -> str:
+    def _state_problem(
+        self, expected: str, event: Event, decider: Decider, progress: _Progress, key: StreamKey | None
+    ) -> str:
         if not expected:
-            game = game_of(progress.stream)
-            due = self._hashes_required and carries_state_hash(game, progress.version, closes=event.closes)
+            due = self._hashes_required and decider.hashes_state(progress.version, closes=event.closes)
             return "the state hash is missing" if due else ""
         if progress.partial:
             return ""

@@ -11,13 +11,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from playmolt_core.engine import lobbies
 from playmolt_core.engine.engine import Engine
 from playmolt_core.engine.settings import EngineSettings
-from playmolt_core.game import fold
 from playmolt_core.game.decider import read_event
 from playmolt_core.game.fold import time_of
-from playmolt_core.game.lobby import Lobby, LobbyRules
+from playmolt_core.game.lobby import SNAPSHOT_EVERY, Lobby, LobbyRules
 from playmolt_core.log.memory import MemoryLog
 from playmolt_core.log.port import StoredSnapshot
 from playmolt_core.log.verify import verify
@@ -29,22 +27,22 @@ from core.tests.counting import Counting
 LOBBY = lobby_of(Counting.game)
 
 
-@pytest.fixture(autouse=True)
-def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lobbies, "SNAPSHOT_EVERY", 4)
-    monkeypatch.setattr(fold, "LOBBY_HASHED", 2)
+OFTEN: Final = LobbyRules(snapshot_every=4)
 
 
-HASHED, EVERY = fold.LOBBY_HASHED, lobbies.SNAPSHOT_EVERY
+def engine_of(log: MemoryLog, rules: LobbyRules) -> Engine:
+    return Engine(Counting(), log, EngineSettings(), lambda _: None, lobby_rules=rules)
 
 
 def test_states_are_hashed_while_they_are_whole() -> None:
-    assert HASHED < EVERY
+    hashed = [version for version in range(1, 5_000) if LobbyRules().hashes_state(version, closes=False)]
+    assert hashed == [2**power for power in range(11)]
+    assert hashed[-1] < SNAPSHOT_EVERY
 
 
 @asynccontextmanager
 async def engine_on(log: MemoryLog) -> AsyncIterator[Engine]:
-    engine = Engine(Counting(), log, EngineSettings(), lambda _: None)
+    engine = engine_of(log, OFTEN)
     engine.start()
     yield engine
     await engine.stop()
@@ -175,18 +173,18 @@ steps = st.builds(
 )
 
 
-async def _played(moves: Sequence[Step]) -> list[Any]:
+async def _played(moves: Sequence[Step], rules: LobbyRules) -> list[Any]:
     """What two engines answer: statuses, and games by the order in which they were met; then the log is verified."""
     log, told, games, over = MemoryLog(), list[Any](), list[str](), set[str]()
     sat, used = dict[int, str](), list[tuple[int, str]]()
-    running = [Engine(Counting(), log, EngineSettings(), lambda _: None) for _ in range(2)]
+    running = [engine_of(log, rules) for _ in range(2)]
     for engine in running:
         engine.start()
     for move in moves:
         engine, agent = running[move.engine], f"agent{move.agent}"
         if move.op == "restart":
             await engine.stop()
-            running[move.engine] = Engine(Counting(), log, EngineSettings(), lambda _: None)
+            running[move.engine] = engine_of(log, rules)
             running[move.engine].start()
             continue
         if move.op in ("join", "repeat"):
@@ -209,7 +207,7 @@ async def _played(moves: Sequence[Step]) -> list[Any]:
                 over.add(game)
     for engine in running:
         await engine.stop()
-    found = await verify(log, {Counting.game: Counting(), "lobby": LobbyRules()})
+    found = await verify(log, {Counting.game: Counting(), "lobby": rules})
     assert (found.diverged, found.breaks) == (0, [])
     if await log.snapshot(LOBBY):
         kept_seats = msgspec.json.decode((await kept(log)).state)["seats"]
@@ -219,10 +217,7 @@ async def _played(moves: Sequence[Step]) -> list[Any]:
 
 @given(st.lists(steps, max_size=40))
 def test_who_is_seated_where_does_not_depend_on_snapshots(moves: list[Step]) -> None:
-    often = asyncio.run(_played(moves))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lobbies, "SNAPSHOT_EVERY", 1_000)
-        assert asyncio.run(_played(moves)) == often
+    assert asyncio.run(_played(moves, OFTEN)) == asyncio.run(_played(moves, LobbyRules()))
 
 
 TABLE: Final = "count-0190a5a0-7c1e-7f00-8a3b-5d2c6e9f1a04"

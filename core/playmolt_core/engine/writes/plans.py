@@ -19,7 +19,7 @@ from playmolt_core.engine.messages import message
 from playmolt_core.engine.pending_call import PendingCall
 from playmolt_core.engine.stream_cache import NotLoaded
 from playmolt_core.game.decider import PUBLIC, Accepted, Command, Refused
-from playmolt_core.game.fold import Snapshot, carries_state_hash
+from playmolt_core.game.fold import Snapshot
 from playmolt_core.log.chain import chain_record
 from playmolt_core.log.port import NewKey, NewRecord, StreamAppend
 from playmolt_core.vault.stream_key import hash_of_state, short_fingerprint
@@ -113,7 +113,7 @@ class Change:
             version += 1
             # The owner of a session is only in its first record, so that the owner can share the others.
             actor = "" if session and version > 1 else by
-            data, hashed = canonical_json(event), carries_state_hash(decider.game, version, closes=event.closes)
+            data, hashed = canonical_json(event), decider.hashes_state(version, closes=event.closes)
             if key is not None:
                 data = key.seal_record(version, event.type, event.schema_version, data)
                 self.owner, actor = actor or self.owner, ""  # it is stored only in the vault
