@@ -16,6 +16,7 @@ from nats.js.errors import Error as JetStreamError
 from playmolt_cli.local.embedded import Nats, free_port
 from playmolt_schemas import subjects
 
+from core.tests.waiting import wait_until
 from tests.integration.platform.test_play import Table, check, watch
 from tests.platforms import Stack
 
@@ -118,7 +119,7 @@ async def test_the_leader_of_the_streams_is_killed_under_load_and_nothing_is_los
         games = {game_id for table in tables for game_id in table.ids}
         watching = {game_id: asyncio.create_task(watch(running, game_id)) for game_id in games}
         playing = [asyncio.create_task(table.play()) for table in tables]
-        await asyncio.sleep(0.3)
+        await wait_until(lambda: all(table.is_played for table in tables))
         killed = await _kill_leader(cluster, subjects.SPECTATE_STREAM)
         assert not any(task.done() for task in playing), "the fault falls into the games"
         for table in tables:

@@ -21,7 +21,10 @@ from playmolt_core.db.shares import FileLink, PgShares
 from playmolt_core.llm.day_budget import account_of
 from playmolt_schemas import identity
 
+from core.tests.waiting import wait_until
+
 KINDS = ("legal", "jury")
+WAITING = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()"
 
 
 def key(text: str) -> str:
@@ -159,13 +162,16 @@ async def test_void_are_replaced_keys_and_those_of_agents_that_changed(accounts:
     await connection.close()
 
 
-async def test_void_is_the_key_that_an_agent_has_when_its_change_is_stored(accounts: PgAccounts, pool: Pool) -> None:
+async def test_void_is_the_key_that_an_agent_has_when_its_change_is_stored(
+    database_url: str, accounts: PgAccounts, pool: Pool
+) -> None:
+    connection = await asyncpg.connect(database_url)
     await accounts.create_agent("agent-1", NewAgent("one"), key("1"))
     async with pool.transaction() as rotation:
         await rotation.execute("UPDATE account.api_key SET hash = $1", bytes.fromhex(key("2")))
         change = asyncio.create_task(accounts.update_agent("agent-1", "2", UNSET))
-        await asyncio.sleep(0.2)
-        assert not change.done(), "it waits for the rotation"
+        await wait_until(partial(connection.fetchval, WAITING))
+    await connection.close()
     await change
     assert set(await accounts.void_keys(60)) == {key("1"), key("2")}
 

@@ -149,7 +149,8 @@ async def test_a_commit_that_hangs_holds_back_later_positions(pool: Pool) -> Non
         await transaction.start()
         await slow.fetchval(APPEND, *batch_of([unit(Game("ox-1").adds(1))]))
         later = asyncio.create_task(log.append([unit(Game("ox-2").adds(1))]))
-        await asyncio.sleep(0.2)
+        async with pool.connection() as watcher:  # a transaction would see the same activity each time
+            await waits(watcher, "%append%")
         assert await log.forward(0, 10) == []
         await transaction.commit()
     await later

@@ -22,6 +22,7 @@ from playmolt_core.log.postgres import log_of
 from playmolt_core.log.verify import verify
 from playmolt_schemas.api import ActionAccepted, Events, GameType
 
+from core.tests.waiting import wait_until
 from tests.integration.watching import watch
 from tests.platforms import Stack
 
@@ -56,16 +57,24 @@ class Table:
         self.goes_on = asyncio.Event()
         """The last seat of each game acts only when this is set: until then no game is over."""
         self.goes_on.set()
+        self._holds: set[str] = set()
+        """Games whose last seat has been asked to act."""
 
     async def sit(self) -> None:
         for number, client in enumerate(self.clients):
             await client.register(f"{self.game} {number}")
             self.ids.append((await client.join(self.game)).game_id)
 
+    @property
+    def is_played(self) -> bool:
+        """Whether somebody has acted in each game, or its last seat could."""
+        acted = {game for game, client in zip(self.ids, self.clients, strict=True) if client.receipts}
+        return acted | self._holds == {*self.ids}
+
     async def play(self) -> None:
         paced = [self._paced(bot) for bot in self.bots]
         for last in range(SIZE[self.game] - 1, len(paced), SIZE[self.game]):
-            paced[last] = self._held(paced[last])
+            paced[last] = self._held(paced[last], self.ids[last])
         await asyncio.gather(
             *(
                 client.play(bot, self.game, game_id=game_id, patience=SECONDS)
@@ -73,8 +82,9 @@ class Table:
             )
         )
 
-    def _held(self, bot: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
+    def _held(self, bot: Callable[[Any], Awaitable[Any]], game: str) -> Callable[[Any], Awaitable[Any]]:
         async def act(turn: Any) -> Any:
+            self._holds.add(game)
             await self.goes_on.wait()
             return await bot(turn)
 
@@ -209,7 +219,7 @@ async def test_after_a_crash_of_the_whole_machine_every_game_is_taken_up(stack: 
     table = Table(first, "ox", 2)
     await table.sit()
     playing = asyncio.create_task(table.play())
-    await asyncio.sleep(0.5)
+    await wait_until(lambda: table.is_played)
     first.kill_tree()
     second = stack("--port", port, data=folder / "one")
     async with asyncio.timeout(SECONDS):
