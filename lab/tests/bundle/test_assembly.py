@@ -80,7 +80,7 @@ def test_deviations_and_looks_are_counted(played: Played) -> None:
     study = analysed(StudyRecords(more, played.runs))
     assert study.looks == 1
     assert [deviation.text for deviation in study.deviations] == ["budget: 1 → 2 (too small; by op)"]
-    assert "budget: 1 → 2 (too small; by op)" in page.render(study)
+    assert "budget: 1 → 2 (too small; by op)" in page.render(study, {})
 
 
 def _record(records: Sequence[Record], kind: str, data: dict[str, object]) -> Record:

@@ -124,7 +124,7 @@ def test_people_are_counted_and_enter_no_test(study: StudyData, asked: Played) -
 
 
 def test_the_report_has_a_chapter_and_only_where_something_was_asked(study: StudyData, plain: StudyData) -> None:
-    shown = page.render(study)
+    shown = page.render(study, {})
     for words in (
         "Questions asked aside",
         "Do you trust them?",
@@ -133,9 +133,9 @@ def test_the_report_has_a_chapter_and_only_where_something_was_asked(study: Stud
         "enters no registered",
     ):
         assert words in shown
-    assert "Questions asked aside" not in page.render(plain)
+    assert "Questions asked aside" not in page.render(plain, {})
     silent = [{**row, "value": None, "choice": None, "text": None} for row in study.tables["interviews"]]
-    unanswered = page.render(replaced(study, {"interviews": silent}))
+    unanswered = page.render(replaced(study, {"interviews": silent}), {})
     assert "0 of 72 answers valid" in unanswered
 
 

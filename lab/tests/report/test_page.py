@@ -1,7 +1,7 @@
 """The report: one page that opens offline, says what it is of, and keeps confirmation and exploration apart."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html.parser import HTMLParser
 
 import msgspec
@@ -10,7 +10,7 @@ import pytest
 from playmolt_agora.own_measures.running import MeasureResult
 from playmolt_agora.report import page
 from playmolt_agora.report.page import forks
-from playmolt_agora.report.plots.gallery import gallery
+from playmolt_agora.report.plots.gallery import Plot, gallery
 from playmolt_agora.report.study import OwnContent, StudyData
 from playmolt_agora.report.vega import size
 from playmolt_schemas.instrument import measure_file
@@ -56,8 +56,18 @@ class Checked(HTMLParser):
 
 
 @pytest.fixture(scope="module")
-def html(study: StudyData) -> str:
-    return page.render(study)
+def drawn(study: StudyData) -> Mapping[str, Plot]:
+    return gallery(study)
+
+
+@pytest.fixture(scope="module")
+def html(study: StudyData, drawn: Mapping[str, Plot]) -> str:
+    return page.render(study, drawn)
+
+
+def undrawn(study: StudyData) -> str:
+    """The page without its figures, which take most of the time."""
+    return page.render(study, {})
 
 
 def part(html: str, anchor: str) -> str:
@@ -86,8 +96,8 @@ def test_it_has_a_language_landmarks_and_a_way_past_them(html: str) -> None:
     assert '<a class="skip" href="#content">' in html
 
 
-def test_every_picture_has_a_title_and_says_in_words_what_it_shows(html: str, study: StudyData) -> None:
-    for name, figure in gallery(study).items():
+def test_every_picture_has_a_title_and_says_in_words_what_it_shows(html: str, drawn: Mapping[str, Plot]) -> None:
+    for name, figure in drawn.items():
         assert f'<figure id="{name}">' in html
         assert f'<title id="fig-{name}-t">{figure.title}</title>' in figure.svg
         said = re.search(f'<desc id="fig-{name}-d">([^<]*)</desc>', figure.svg)
@@ -95,8 +105,8 @@ def test_every_picture_has_a_title_and_says_in_words_what_it_shows(html: str, st
         assert re.match(r"[0-9,]+ values?, from [−0-9.,]+ \(.+\) to [−0-9.,]+ \(.+\)\.$", said[1]), (name, said[1])
 
 
-def test_all_plots_are_there(study: StudyData) -> None:
-    assert list(gallery(study)) == [
+def test_all_plots_are_there(drawn: Mapping[str, Plot]) -> None:
+    assert list(drawn) == [
         "pcs", "pcs-parts", "action-mix", "occupancy", "ri-star", "drift", "entropy", "washout", "network-support",
         "network-whisper", "gini", "treasury", "parse-codes", "dissoc", "contrasts",
     ]  # fmt: skip
@@ -104,16 +114,16 @@ def test_all_plots_are_there(study: StudyData) -> None:
 
 @pytest.mark.parametrize("value", [0.0, None])
 def test_pictures_of_zeros_and_of_nothing_have_a_size(
-    value: float | None, study: StudyData, changed: Callable[..., StudyData]
+    value: float | None, study: StudyData, drawn: Mapping[str, Plot], changed: Callable[..., StudyData]
 ) -> None:
     tables = {
         name: [{column: value if isinstance(each, float) else each for column, each in row.items()} for row in table]
         for name, table in study.tables.items()
     }
     treasury = [{**row, "treasury": 0} for row in study.treasury]
-    drawn = gallery(changed(tables=tables, treasury=treasury))
-    assert set(gallery(study)) - set(drawn) <= {"pcs", "pcs-parts"}
-    assert all(1 < size(figure.svg)[1] < 1000 and "NaN" not in figure.svg for figure in drawn.values())
+    empty = gallery(changed(tables=tables, treasury=treasury))
+    assert set(drawn) - set(empty) <= {"pcs", "pcs-parts"}
+    assert all(1 < size(figure.svg)[1] < 1000 and "NaN" not in figure.svg for figure in empty.values())
 
 
 def test_the_treasury_is_drawn_of_a_study_without_turns(changed: Callable[..., StudyData]) -> None:
@@ -167,16 +177,18 @@ def test_without_stage_1_there_is_no_pcs_and_no_notice(study: StudyData, changed
 
 
 def test_imported_stage_1_counts_name_their_file(changed: Callable[..., StudyData]) -> None:
-    assert "imported from earlier.csv" in page.render(changed(stage1_import="earlier.csv"))
+    assert "imported from earlier.csv" in undrawn(changed(stage1_import="earlier.csv"))
 
 
-def test_scripted_runs_are_marked_plainly(html: str, study: StudyData, changed: Callable[..., StudyData]) -> None:
+def test_scripted_runs_are_marked_plainly(
+    html: str, study: StudyData, drawn: Mapping[str, Plot], changed: Callable[..., StudyData]
+) -> None:
     assert "SCRIPTED RUNS. Every run" in html
-    assert html.count('<span class="badge">scripted</span>') == len(gallery(study))
+    assert html.count('<span class="badge">scripted</span>') == len(drawn)
     live = tuple(msgspec.structs.replace(run, scripted=False) for run in study.runs)
     assert "SCRIPTED" not in page.render(changed(runs=live))
     some = (msgspec.structs.replace(live[0], scripted=True), *live[1:])
-    assert f"SCRIPTED RUNS. 1 of {len(live)} runs" in page.render(changed(runs=some))
+    assert f"SCRIPTED RUNS. 1 of {len(live)} runs" in undrawn(changed(runs=some))
 
 
 def test_r_appears_beside_its_warning_and_ri_seed_beside_its_flag(html: str) -> None:
@@ -208,13 +220,13 @@ def test_a_decision_follows_p_by_holm_and_the_registered_level(html: str) -> Non
 
 def test_a_registered_test_without_a_result_is_named(study: StudyData, changed: Callable[..., StudyData]) -> None:
     without = {**study.tables, "tests": study.tables["tests"][:2]}
-    assert "Registered but without a result: H1, H1a, H1b, H2, H2a, H2b." in page.render(changed(tables=without))
+    assert "Registered but without a result: H1, H1a, H1b, H2, H2a, H2b." in undrawn(changed(tables=without))
 
 
-def test_pilots_and_forks_are_in_no_figure(study: StudyData) -> None:
-    for figure in gallery(study).values():
+def test_pilots_and_forks_are_in_no_figure(study: StudyData, drawn: Mapping[str, Plot]) -> None:
+    for figure in drawn.values():
         assert not {"agora-pilot", "agora-fork"} & {run.run for run in figure.runs}, figure.name
-    shown = sum(line[5] for line in gallery(study)["action-mix"].lines)  # type: ignore[misc]
+    shown = sum(line[5] for line in drawn["action-mix"].lines)  # type: ignore[misc]
     counted = [turn for turn in study.turns if not turn.exploratory and turn.run != "agora-fork" and turn.action]
     assert shown == len(counted)
 
@@ -239,11 +251,11 @@ def test_without_registration_or_registered_runs_everything_is_exploratory(
 
 def test_deviations_are_printed_and_their_absence_is_said(html: str, changed: Callable[..., StudyData]) -> None:
     assert "budget raised &lt;again&gt;" in part(html, "registration")
-    assert "No deviation" in page.render(changed(deviations=()))
+    assert "No deviation" in undrawn(changed(deviations=()))
 
 
 def test_definitions_other_than_the_locked_ones_are_a_notice(changed: Callable[..., StudyData]) -> None:
-    html = page.render(changed(definitions="measures@ffffffffffff"))
+    html = undrawn(changed(definitions="measures@ffffffffffff"))
     assert "differ from the locked ones" in part(html, "registration")
 
 
@@ -258,7 +270,7 @@ def test_pilots_of_phase_2_are_pooled_and_forks_are_none(study: StudyData, chang
             names, (100, 60, 100, 100, 100), (50, 10, 90, 90, 90), (0.9, 0.8, 0.9, 0.9, 0.9), strict=True
         )
     ]
-    html = page.render(changed(runs=(*study.runs, other, early), tables={**study.tables, "pint": pint}))
+    html = undrawn(changed(runs=(*study.runs, other, early), tables={**study.tables, "pint": pint}))
     pooled = part(html, "interaction").split("The pilots together</caption>")[1].split("</table>")[0]
     cells = [cell for cell in re.sub("<[^>]+>", "|", pooled).split("|") if cell]
     assert dict(zip(cells[2::2], cells[3::2], strict=True)) == {
@@ -266,7 +278,7 @@ def test_pilots_of_phase_2_are_pooled_and_forks_are_none(study: StudyData, chang
         "turn rule, T": "140", "runs with early_idle above .80": "1 of 2", "consider seed events (L18)": "yes",
     }  # fmt: skip
     without = [{**row, "run": f"x{number}"} for number, row in enumerate(pint)]
-    assert "The pilots together" not in page.render(changed(tables={**study.tables, "pint": without}))
+    assert "The pilots together" not in undrawn(changed(tables={**study.tables, "pint": without}))
 
 
 def test_the_plans_remarks_are_repeated(html: str) -> None:
@@ -282,7 +294,7 @@ def test_excluded_runs_are_named_and_results_stand_both_ways(
     assert "PCS, all runs" in excluded
     assert "beta_excess, all runs" in excluded
     kept = {**study.tables, "parse": [{**study.tables["parse"][0], "excluded": False}]}
-    assert "nothing was excluded" in page.render(changed(tables=kept))
+    assert "nothing was excluded" in undrawn(changed(tables=kept))
 
 
 def test_an_indicative_interval_comes_with_all_leave_one_out_values(html: str) -> None:
@@ -347,7 +359,7 @@ def test_equal_studies_give_equal_bytes(html: str, study: StudyData) -> None:
 
 def test_truncated_prompts_are_reported(html: str, changed: Callable[..., StudyData]) -> None:
     assert "truncated prompts" not in html
-    told = page.render(changed(prompt_cut={"fake": 7}))
+    told = undrawn(changed(prompt_cut={"fake": 7}))
     assert "The server of fake truncated prompts, in at least 7 replies" in told
 
 
@@ -365,14 +377,14 @@ def test_the_first_page_names_identical_runs_and_arms_without_a_valid_turn(
          "identical": 0, "distinct": 2},
     ]  # fmt: skip
     probe = {"model": "scripted-steady", "at": "today", "prompts": 3, "times": 4, "alone": 9, "first": 0, "beside": 5}
-    found = page.render(changed(turns=silent, tables={**study.tables, "repeats": repeats}, plan={"probes": [probe]}))
+    found = undrawn(changed(turns=silent, tables={**study.tables, "repeats": repeats}, plan={"probes": [probe]}))
     first = found.partition("<main")[0]
     turns = sum(turn.model == "scripted-wild" for turn in silent)
     assert f"scripted-wild: 0 of {turns} turns valid" in first
     assert "3 of 5 runs are identical" in first
     assert "phase1 · scripted-steady · ko: 3 of 3 runs are identical; distinct runs: 1" in first
     assert "Reproducibility of replies" in found
-    assert "0 of" not in page.render(study).partition("<main")[0]
+    assert "0 of" not in undrawn(study).partition("<main")[0]
 
 
 def test_words_in_a_fork_are_marked_for_a_page_for_strangers(
@@ -388,7 +400,7 @@ def test_words_in_a_fork_are_marked_for_a_page_for_strangers(
         else run
         for run in study.runs
     )
-    found = part(page.render(changed(turns=turns, runs=runs)), "forks")
+    found = part(undrawn(changed(turns=turns, runs=runs)), "forks")
     assert "<p data-private>Content in the fork: a &lt;secret&gt;</p>" in found
     assert "content=<span data-private>another secret</span>" in found
     assert "<span data-private>a secret</span></td>" in found
@@ -408,7 +420,7 @@ def test_texts_of_custom_measures_are_marked_for_a_page_for_strangers(changed: C
     made = MeasureResult(name="loud", table=arrow.Table.from_pylist(rows), declared=declared)
     failed = MeasureResult(name="broken", code="measure_failed", detail="KeyError: 'a secret'")
     own = OwnContent(folder=Folder(hash="", files=()), measures=(made, failed))
-    found = page.render(changed(own=own))
+    found = undrawn(changed(own=own))
     assert "<td>agent_01</td>" in found.replace(' class="s"', "")
     assert found.count("secret") == found.count("<span data-private>a &lt;secret&gt;</span>") + found.count(
         "measure_failed: <span data-private>KeyError: &#39;a secret&#39;</span>"
