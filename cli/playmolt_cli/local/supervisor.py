@@ -154,8 +154,11 @@ class Supervisor:
         counts: Counts,
         announce: Announce,
         forks: socket.socket | None = None,
+        *,
+        rest_seconds: float = REST_SECONDS,
     ) -> None:
         self._folder = folder
+        self._rest_seconds = rest_seconds
         self._settings = settings
         self._counts = counts
         self._announce = announce
@@ -416,7 +419,7 @@ class Supervisor:
             waits += self._laboratory.calls()
         due = [max(0.0, managed.start_at - now) for managed in self._children if managed.process is None]
         watched = len(ends) == sum(isinstance(managed.process, Popen) for managed in self._children)
-        select.select(waits, (), (), min([REST_SECONDS if watched else TICK_SECONDS, *due]))
+        select.select(waits, (), (), min([self._rest_seconds if watched else TICK_SECONDS, *due]))
 
     def ask_stop(self) -> None:
         """Make `await_ready` and `run` return. After a second call `stop` kills processes without waiting."""

@@ -6,11 +6,10 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import pytest
-from playmolt_cli.local.embedded import Nats, Postgres, ServerError, binaries, child, free_port
+from playmolt_cli.local.embedded import Nats, Postgres, ServerError, free_port
 from playmolt_cli.local.folder import Folder
 
 from core.tests.waiting import suspend
@@ -69,13 +68,10 @@ async def test_the_database_wants_a_password(folder: Path) -> None:
         assert server.folder.joinpath("password").stat().st_mode & 0o077 == 0
 
 
-def test_a_cluster_settles_where_its_user_may_go_and_is_removed_with_the_folder(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(binaries, "ROOT_STORE", folder / "store")
+def test_a_cluster_settles_where_its_user_may_go_and_is_removed_with_the_folder(folder: Path, tmp_path: Path) -> None:
     data = Folder(tmp_path / "data")
     data.make()
-    with Postgres(data.postgres) as server:
+    with Postgres(data.postgres, root_store=folder / "store") as server:
         assert server.alive()
         # Root's Postgres runs as somebody else, to whom this folder is closed.
         assert data.postgres.resolve().parent == (folder / "store" if os.geteuid() == 0 else data.path.resolve())
@@ -138,19 +134,14 @@ def test_nats_keeps_its_port(folder: Path) -> None:
 def test_nats_collects_seldom_on_half_the_cores_unless_the_environment_says_otherwise(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told: dict[str, str] = {}
-    spawn = child.spawn
-
-    def heard(command: Any, *, environment: dict[str, str], **options: Any) -> subprocess.Popen[bytes]:
-        told.update(environment)
-        return spawn(command, environment=environment, **options)
-
-    monkeypatch.setattr(child, "spawn", heard)
     monkeypatch.setenv("GOMEMLIMIT", "100MiB")
-    with Nats(folder / "nats"):
-        assert (told["GOGC"], told["GOMEMLIMIT"]) == ("400", "100MiB")
-        assert int(told["GOMAXPROCS"]) == max(1, (os.cpu_count() or 1) // 2)
-        assert told["PATH"] == os.environ["PATH"]
+    with Nats(folder / "nats") as server:
+        assert server.process
+        environment = Path(f"/proc/{server.process.pid}/environ").read_text("utf-8").split("\0")
+        seen = dict(each.split("=", 1) for each in environment if each)
+        assert (seen["GOGC"], seen["GOMEMLIMIT"]) == ("400", "100MiB")
+        assert int(seen["GOMAXPROCS"]) == max(1, (os.cpu_count() or 1) // 2)
+        assert seen["PATH"] == os.environ["PATH"]
 
 
 def test_nothing_survives_a_killed_parent(folder: Path) -> None:

@@ -6,13 +6,14 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
-from playmolt_cli.local import supervisor
+from msgspec.structs import replace
 from playmolt_cli.local.embedded import child
 from playmolt_cli.local.folder import Folder
 from playmolt_cli.local.probe import Readiness
-from playmolt_cli.local.services import Counts, Program
+from playmolt_cli.local.services import Counts, Process, Program
 from playmolt_cli.local.supervisor import BACKOFF_MOST, ManagedProcess, Supervisor
 from playmolt_cli.settings import CliSettings
 
@@ -79,19 +80,22 @@ def test_a_full_disk_ends_no_platform(
     folder = Folder(tmp_path / "data")
     folder.make()
     platform = Supervisor(folder, CliSettings(), Counts(), lambda name, text: reported.append(f"{name} {text}"))
-    platform._children.append(short_lived)
+    attempts = iter((False, True))
 
-    def full(*_: object, **__: object) -> None:
+    def full(*_: object, **__: object) -> NoReturn:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as disk:
-        disk.setattr(child, "spawn", full)
-        before = time.monotonic()
-        platform.tend()
-        assert reported == ["short-lived cannot be started: [Errno 28] No space left on device"]
-        assert before + BACKOFF_MOST <= short_lived.start_at <= time.monotonic() + BACKOFF_MOST
+    def start() -> Process:
+        return short_lived.program.start() if next(attempts) else full()
 
-    short_lived.start_at = 0.0
+    managed = ManagedProcess(replace(short_lived.program, start=start))
+    platform._children.append(managed)
+    before = time.monotonic()
+    platform.tend()
+    assert reported == ["short-lived cannot be started: [Errno 28] No space left on device"]
+    assert before + BACKOFF_MOST <= managed.start_at <= time.monotonic() + BACKOFF_MOST
+
+    managed.start_at = 0.0
     with monkeypatch.context() as disk:
         disk.setattr(Path, "write_text", full)
         platform.tend()
@@ -99,7 +103,7 @@ def test_a_full_disk_ends_no_platform(
 
     platform.tend()
     assert (folder.path / "run.json").exists()
-    _wait_for_death(short_lived)
+    _wait_for_death(managed)
 
 
 @pytest.mark.parametrize("stalled", [True, False])
@@ -126,7 +130,6 @@ def test_a_program_that_lives_and_does_not_work_is_started_again(stalled: bool, 
     until = time.monotonic() + 60
     for _ in range(20):
         platform.tend()
-        time.sleep(0.05)
     while stalled and len(pids) == 1:
         assert time.monotonic() < until
         platform.tend()
@@ -136,8 +139,7 @@ def test_a_program_that_lives_and_does_not_work_is_started_again(stalled: bool, 
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has pidfds; elsewhere the supervisor polls")
-def test_an_end_and_a_stop_wake_the_supervisor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(supervisor, "REST_SECONDS", 3_600)
+def test_an_end_and_a_stop_wake_the_supervisor(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "living.log"
     started: list[subprocess.Popen[bytes]] = []
     again = threading.Event()
@@ -150,7 +152,7 @@ def test_an_end_and_a_stop_wake_the_supervisor(tmp_path: Path, monkeypatch: pyte
 
     managed = ManagedProcess(Program("living", 0, start, lambda: Readiness(True), log))
     managed.start()
-    platform = Supervisor(Folder(tmp_path), CliSettings(), Counts(), lambda *_: None)
+    platform = Supervisor(Folder(tmp_path), CliSettings(), Counts(), lambda *_: None, rest_seconds=3_600)
     platform._children.append(managed)
     running = threading.Thread(target=platform.run)
     running.start()

@@ -32,10 +32,18 @@ class ServerSwitcher:
     see each other for a moment; if that were enough, they could swap servers in step for ever.
     """
 
-    def __init__(self, connection: NatsClient, seen: Mapping[Reason, LastSeen], silent: float) -> None:
+    def __init__(
+        self,
+        connection: NatsClient,
+        seen: Mapping[Reason, LastSeen],
+        silent: float,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._connection = connection
         self._last_seen = seen
         self._silent = self._pause = silent
+        self._clock = clock
         self._moved_at = self._silent_at = 0.0
         self._counts: Counter[Reason] = Counter(dict.fromkeys(seen, 0))
         self._task = asyncio.create_task(self._poll_forever())
@@ -50,11 +58,12 @@ class ServerSwitcher:
     async def _poll_forever(self) -> None:
         while True:
             await next_tick(_POLL_SECONDS)
-            reason = self._cut_off(time.monotonic())
+            reason = self._cut_off()
             if reason:
                 await self._move(reason)
 
-    def _cut_off(self, now: float) -> Reason | None:
+    def _cut_off(self) -> Reason | None:
+        now = self._clock()
         since = {reason: seen for reason, of in self._last_seen.items() if (seen := of()) is not None}
         silent = [reason for reason, seen in since.items() if now - seen >= self._silent]
         if not silent:
@@ -67,7 +76,7 @@ class ServerSwitcher:
     async def _move(self, reason: Reason) -> None:
         if not self._connection.is_connected or len(self._connection.server_pool) < 2:
             return  # already reconnecting, or there is only one server
-        self._moved_at = time.monotonic()
+        self._moved_at = self._clock()
         self._pause = min(2 * self._pause * random.uniform(1, 1.2), LONGEST_PAUSE)  # noqa: S311 -- no secret
         self._counts[reason] += 1
         left = self._connection.connected_url

@@ -40,11 +40,20 @@ class Roster:
     It ignores services with its own name: they do not count as peers, and there may be hundreds.
     """
 
-    def __init__(self, connection: NatsClient, service: str) -> None:
+    def __init__(
+        self,
+        connection: NatsClient,
+        service: str,
+        *,
+        quiet_seconds: float = QUIET_SECONDS,
+        answer_seconds: float = ANSWER_SECONDS,
+    ) -> None:
         self._connection = connection
         self._others = [name for name in SERVICES if name != service]
         self._needs_each = service not in ("spectator", *ENGINES)
         """Whether it must know every service, or only that it is not alone."""
+        self._quiet_seconds = quiet_seconds
+        self._answer_seconds = answer_seconds
         self._started = time.monotonic()
         self.shards: int | None = None
         """The number of shards of the log; None until it is announced. It never changes."""
@@ -87,13 +96,13 @@ class Roster:
                 self._ask_all_at = math.inf
             for identity in [key for key, (_, at) in self._seen.items() if now - at > _OVERDUE_SECONDS]:
                 self._doubt(identity)
-            for identity in [key for key, since in self._doubted.items() if now - since > ANSWER_SECONDS]:
+            for identity in [key for key, since in self._doubted.items() if now - since > self._answer_seconds]:
                 self._drop(identity)
 
     def _is_quiet(self, service: str, now: float) -> bool:
         seen = self._services.get(service, self._started)
         last = max(seen if self._needs_each else self.another_seen_at(), self._asked.get(service, 0.0))
-        return now - last >= QUIET_SECONDS and now - seen < REMEMBERED_SECONDS
+        return now - last >= self._quiet_seconds and now - seen < REMEMBERED_SECONDS
 
     def _ask(self, service: str) -> None:
         """Ping a service by name: it may answer on its own part of the inbox only."""

@@ -37,10 +37,11 @@ Attributes = Mapping[str, str | int]
 class _SpanExport:
     """The export of spans, with a limit on how many start."""
 
-    def __init__(self, provider: "TracerProvider", share: float) -> None:
+    def __init__(self, provider: "TracerProvider", share: float, clock: Callable[[], float]) -> None:
         self.provider = provider
         self.tracer: Tracer = provider.get_tracer("playmolt")
         self._share = share
+        self._clock = clock
         self._second = 0
         self._begun = 0
 
@@ -48,7 +49,7 @@ class _SpanExport:
         """Whether one more request is traced now; `asked`: its caller sent a sampled context."""
         if not asked and random.random() >= self._share:  # noqa: S311 -- picks samples, guards nothing
             return False
-        second = int(time.monotonic())
+        second = int(self._clock())
         if second != self._second:
             self._second, self._begun = second, 0
         self._begun += 1
@@ -102,7 +103,9 @@ def _endpoint(environment: Mapping[str, str]) -> str:
     return next((environment[name] for name in reversed(TRACE_ENDPOINTS) if environment.get(name)), "")
 
 
-def install(service: str, processor: "SpanProcessor", share: float = 1.0) -> None:
+def install(
+    service: str, processor: "SpanProcessor", share: float = 1.0, clock: Callable[[], float] = time.monotonic
+) -> None:
     from opentelemetry.sdk.resources import Resource  # noqa: PLC0415
     from opentelemetry.sdk.trace import TracerProvider  # noqa: PLC0415
 
@@ -111,7 +114,7 @@ def install(service: str, processor: "SpanProcessor", share: float = 1.0) -> Non
         resource=Resource.create({"service.name": service, "service.namespace": "playmolt"}), shutdown_on_exit=False
     )
     provider.add_span_processor(processor)
-    _exporting = _SpanExport(provider, share)
+    _exporting = _SpanExport(provider, share, clock)
 
 
 def close(seconds: float = _EXPORT_SECONDS) -> None:

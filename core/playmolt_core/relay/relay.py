@@ -63,12 +63,14 @@ class Relay:
         *, on_poll: Callable[[int, int], None] = lambda _shard, _position: None,
         prepare: Callable[[Sequence[Record]], Awaitable[None]] | None = None,
         renames: Callable[[], bool] = lambda: False, check_seconds: float = CHECK_SECONDS,
+        patience_seconds: float = PATIENCE_SECONDS,
     ) -> None:  # fmt: skip
         """`on_poll` is called with the shard and the end of the log whenever it was read, `prepare` with records before
         their messages are made. `renames`: whether anything is shown differently than when it was published."""
         self._prepare = prepare
         self._renames = renames
         self._check_seconds = check_seconds
+        self._patience_seconds = patience_seconds
         self._log = log
         self._on_poll = on_poll
         self._shard = shard
@@ -189,7 +191,7 @@ class Relay:
         if min(self._tails.values()) == position:
             return False
         if not urgent:
-            await asyncio.sleep(PATIENCE_SECONDS)
+            await asyncio.sleep(self._patience_seconds)
         await self._read_tails()
         if min(self._tails.values()) >= position:
             return False

@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 import pytest
-from playmolt_core.ops.forks import AsyncForkServer, Fork, ForkServer
+from playmolt_core.ops.forks import IDLE_SECONDS, AsyncForkServer, Fork, ForkServer
 
 from core.tests.waiting import wait_until
 
@@ -193,10 +193,13 @@ if __name__ == "__main__":
 
 
 @pytest.fixture
-async def forks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AsyncForkServer]:
+async def forks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> AsyncIterator[AsyncForkServer]:
+    """Given how long it may be idle, if a test says so."""
     (tmp_path / "stand_in.py").write_text(PROGRAM, "utf-8")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    made = AsyncForkServer()
+    made = AsyncForkServer(getattr(request, "param", IDLE_SECONDS))
     yield made
     await made.close()
 
@@ -256,8 +259,8 @@ async def test_a_killed_origin_takes_its_programs_along_and_is_replaced(forks: A
     assert (await done(forks, "says"))[0] == 0
 
 
+@pytest.mark.parametrize("forks", [0.01], indirect=True)
 async def test_an_origin_without_programs_ends_and_the_next_one_starts_another(forks: AsyncForkServer) -> None:
-    forks._server._idle_seconds = 0.01
     _, first = await done(forks, "says")
     assert forks._server._origin is not None
     assert await asyncio.to_thread(forks._server._origin.wait, SECONDS) == 0

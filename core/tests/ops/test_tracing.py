@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -16,9 +17,9 @@ Install = Callable[..., InMemorySpanExporter]
 
 @pytest.fixture
 def install() -> Iterator[Install]:
-    def give(share: float = 1.0) -> InMemorySpanExporter:
+    def give(share: float = 1.0, **options: Any) -> InMemorySpanExporter:
         exporter = InMemorySpanExporter()
-        tracing.install("tests", SimpleSpanProcessor(exporter), share)
+        tracing.install("tests", SimpleSpanProcessor(exporter), share, **options)
         return exporter
 
     yield give
@@ -89,13 +90,13 @@ def test_the_share_decides_where_the_caller_does_not(install: Install) -> None:
     assert tracing.serve("", "act")[0] is not None
 
 
-def test_nobody_makes_the_house_trace_more_than_its_bound(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
-    install()
-    monkeypatch.setattr(tracing.time, "monotonic", lambda: 7.5)
+def test_nobody_makes_the_house_trace_more_than_its_bound(install: Install) -> None:
+    now = [7.5]
+    install(clock=lambda: now[0])
     served = [tracing.serve(SAMPLED, "act") for _ in range(tracing.TRACES_A_SECOND + 3)]
     assert sum(span is not None for span, _ in served) == tracing.TRACES_A_SECOND
     assert served[-1] == (None, UNSAMPLED), "and the others further on are told so"
-    monkeypatch.setattr(tracing.time, "monotonic", lambda: 8.0)
+    now[0] = 8.0
     assert tracing.serve(SAMPLED, "act")[0] is not None
 
 

@@ -15,6 +15,7 @@ from playmolt_agora.measures.data.turns import schema
 from playmolt_agora.simulation.rows import COLUMNS, SimulationRow
 
 _BLOCK: Final = re.compile(r"(<!-- simulate:begin (\S+) -->\n)(.*?)(<!-- simulate:end \2 -->)", re.DOTALL)
+_VERSION: Final = definitions.version()
 _APART: Final = 4.0
 """Standard errors between two estimates of one rate that are called different: one row in 15,000 by chance."""
 
@@ -33,15 +34,15 @@ def written(page: str, rows: Sequence[SimulationRow]) -> str:
     return _BLOCK.sub(block, page)
 
 
-def differences(page: str, rows: Sequence[SimulationRow]) -> Iterator[str]:
+def differences(page: str, rows: Sequence[SimulationRow], version: str = _VERSION) -> Iterator[str]:
     """What the page says otherwise: another version, other points, an estimate beyond the binomial error of both."""
     blocks = {match[2]: match[3] for match in _BLOCK.finditer(page)}
     for test in dict.fromkeys(row.test for row in rows):
         if test not in blocks:
             yield f"{test}: the page has no table of it"
             continue
-        if f"`{definitions.version()}`" not in blocks[test]:
-            yield f"{test}: the page is of other definitions than {definitions.version()}"
+        if f"`{version}`" not in blocks[test]:
+            yield f"{test}: the page is of other definitions than {version}"
         there = _read(blocks[test])
         mine = {row.key: row for row in rows if row.test == test}
         yield from (f"{' '.join(key)}: is in the page alone" for key in there.keys() - mine.keys())
@@ -57,7 +58,7 @@ def differences(page: str, rows: Sequence[SimulationRow]) -> Iterator[str]:
 def _table(rows: Sequence[SimulationRow]) -> str:
     head = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}\n"
     lines = "".join(f"| {' | '.join(_cell(row, column) for column in COLUMNS)} |\n" for row in rows)
-    return f"\nDefinitions `{definitions.version()}`.\n\n{head}{lines}\n"
+    return f"\nDefinitions `{_VERSION}`.\n\n{head}{lines}\n"
 
 
 def _cell(row: SimulationRow, column: str) -> str:

@@ -4,7 +4,7 @@ turn (`measures.md`).
 A definition that changes gets another hash, and every result names the version it was computed by.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -150,14 +150,14 @@ def windows(turns: int) -> int:
     return max(2, (2 * turns + WINDOW_TURNS) // (2 * WINDOW_TURNS))
 
 
-def hashes() -> dict[str, str]:
+def hashes(texts: Mapping[str, str] = TEXTS) -> dict[str, str]:
     """Each definition's hash: SHA-256 of its text and of the numbers and marks that all share."""
-    return {name: digest({"text": text, "shared": _SHARED}) for name, text in TEXTS.items()}
+    return {name: digest({"text": text, "shared": _SHARED}) for name, text in texts.items()}
 
 
-def version() -> str:
+def version(texts: Mapping[str, str] = TEXTS) -> str:
     """The version that results name: `measures@3-` and 12 hex digits of the hash of all definitions."""
-    return f"measures@3-{digest(hashes())[:12]}"
+    return f"measures@3-{digest(hashes(texts))[:12]}"
 
 
 def exact_gini(values: Sequence[int]) -> Fraction:

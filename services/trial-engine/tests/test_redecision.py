@@ -4,10 +4,10 @@ import random
 from typing import Any
 
 import pytest
-from playmolt_trial import rules
-from playmolt_trial.rules import Trial
+from msgspec.structs import replace
+from playmolt_trial.rules import WINNER_POINTS, Trial
 
-from core.tests.decided_again import decided_again, played
+from core.tests.decided_again import decided_again, played, redecided
 
 
 def action(chance: random.Random) -> Any:
@@ -27,13 +27,16 @@ def test_what_was_played_comes_out_as_it_was(seed: int) -> None:
     assert (again.known, again.differs_at, again.results, again.points) == (True, None, False, False)
 
 
-def test_another_payout_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_payout_is_found() -> None:
     games = [played(Trial(), seed, action) for seed in range(12)]
-    paid = {rules.WINNER_POINTS}
+    paid = {WINNER_POINTS}
     ended = [each for each in games if paid & {result.points for result in each.state.results or ()}]
     assert ended
-    monkeypatch.setattr(rules, "WINNER_POINTS", rules.WINNER_POINTS + 1)
     for table in ended:
-        again = decided_again(Trial(), table)
+        *facts, last = table.facts
+        results = tuple(
+            replace(result, points=result.points + (result.points == WINNER_POINTS)) for result in last.event.results
+        )
+        again = redecided(Trial(), [*facts, replace(last, event=replace(last.event, results=results))])
         assert again.differs_at == len(table.facts)
         assert again.points

@@ -15,7 +15,6 @@ from playmolt_core.db.pool import Pool
 from playmolt_core.engine.feed import Feed, StoredRecords
 from playmolt_core.log.port import NewRecord
 from playmolt_core.log.postgres import PostgresLog
-from playmolt_core.relay import relay as relay_module
 from playmolt_core.relay.relay import PATIENCE_SECONDS, POLL_SECONDS
 from playmolt_core.settings import Settings
 from playmolt_schemas.canonical import canonical_json
@@ -137,21 +136,24 @@ async def test_commits_after_one_of_another_engine_are_confirmed(
 
 
 async def test_a_stream_that_disappears_between_commits_is_filled_and_engines_publish_again(
-    log: PostgresLog, bus: JetStream, nats_url: str, confirmed: list[bool], monkeypatch: pytest.MonkeyPatch
+    log: PostgresLog, bus: JetStream, nats_url: str, confirmed: list[bool]
 ) -> None:
-    game, relay = Game("ox-1"), Relay(log, bus, LIMIT)
-    async with engine(log, nats_url) as ox, running(relay.run()):
-        for number in range(30):
-            await ox.commit(game)
-            await until(caught_up(log, bus))
-            if number in (10, 20):
-                await bus.drop(list(STREAMS)[number == 20])
-        relay_batches = relay.batch_sizes.lines("batches", "")[-1]
-        monkeypatch.setattr(relay_module, "PATIENCE_SECONDS", SECONDS)  # also a server that is slow stores in time
-        for _ in range(20):
-            await ox.commit(game)
-            await until(caught_up(log, bus))
-    assert relay.batch_sizes.lines("batches", "")[-1] == relay_batches, "the engine publishes by itself"
+    game = Game("ox-1")
+    # Also a server that is slow stores in time.
+    patient = Relay(log, bus, LIMIT, patience_seconds=SECONDS)
+    relay_batches = patient.batch_sizes.lines("batches", "")[-1]
+    async with engine(log, nats_url) as ox:
+        async with running(Relay(log, bus, LIMIT).run()):
+            for number in range(30):
+                await ox.commit(game)
+                await until(caught_up(log, bus))
+                if number in (10, 20):
+                    await bus.drop(list(STREAMS)[number == 20])
+        async with running(patient.run()):
+            for _ in range(20):
+                await ox.commit(game)
+                await until(caught_up(log, bus))
+    assert patient.batch_sizes.lines("batches", "")[-1] == relay_batches, "the engine publishes by itself"
     assert not all(confirmed)
     await assert_same(log, bus)
 

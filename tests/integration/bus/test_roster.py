@@ -9,10 +9,10 @@ import nats
 import pytest
 from nats.aio.client import Client
 from nats.aio.msg import Msg
-from playmolt_core.bus import roster
 from playmolt_core.bus.client import NatsBus, connect
-from playmolt_core.bus.connection import delivered
+from playmolt_core.bus.connection import delivered, open_connection
 from playmolt_core.bus.engine_bus import EngineBus, Respond
+from playmolt_core.bus.roster import Roster
 from playmolt_core.bus.service import Presence
 from playmolt_core.settings import Settings
 from playmolt_schemas import subjects
@@ -99,37 +99,33 @@ async def test_what_changes_is_told(nats_url: str, closing: AsyncExitStack) -> N
     await until(lambda: bus.cut_prompts() == {("ox-engine", "small")})
 
 
-async def test_who_is_silent_is_asked_and_who_answers_stays(
-    nats_url: str, closing: AsyncExitStack, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def roster(nats_url: str, closing: AsyncExitStack, **seconds: float) -> Roster:
+    """A gateway's, on a connection of its own."""
+    connection = await open_connection(Settings(nats_url=nats_url), "gateway", lambda: None)
+    closing.push_async_callback(connection.close)
+    made = Roster(connection, "gateway", **seconds)
+    await made.start()
+    closing.push_async_callback(made.close)
+    await delivered(connection, 60)  # the server knows its subscriptions
+    return made
+
+
+async def test_who_is_silent_is_asked_and_who_answers_stays(nats_url: str, closing: AsyncExitStack) -> None:
     """Announcements are further apart than the silence that is believed: it is the answer that keeps an engine."""
-    monkeypatch.setattr(roster, "QUIET_SECONDS", 0.1)
     await engine(nats_url, closing)
-    bus = await gateway(nats_url, closing)
-    await until(bus.present)
-    began = bus._roster.engine_seen_at()
-    await until(lambda: bus._roster.engine_seen_at() != began)
-    assert bus.present() == {"ox"}
+    others = await roster(nats_url, closing, quiet_seconds=0.1)
+    await until(others.games)
+    began = others.engine_seen_at()
+    await until(lambda: others.engine_seen_at() != began)
+    assert others.games() == {"ox"}
 
 
-async def test_who_answers_nothing_is_forgotten(
-    nats_url: str, closing: AsyncExitStack, stranger: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(roster, "QUIET_SECONDS", 0.1)
-    monkeypatch.setattr(roster, "ANSWER_SECONDS", 0.2)
-    bus = await gateway(nats_url, closing)
-    seen: list[frozenset[str]] = []
-    note = bus._roster._note
-
-    def noted(presence: Presence) -> None:
-        note(presence)
-        seen.append(bus.present())
-
-    monkeypatch.setattr(bus._roster, "_note", noted)
+async def test_who_answers_nothing_is_forgotten(nats_url: str, closing: AsyncExitStack, stranger: Client) -> None:
+    others = await roster(nats_url, closing, quiet_seconds=0.1, answer_seconds=0.2)
     await stranger.subscribe("$SRV.PING.ox-engine")  # it hangs: the server knows of it, and it says nothing
     await tell(stranger, "ox-engine", here())
-    await until(lambda: seen == [{"ox"}])
-    await until(lambda: not bus.present())
+    await until(others.engine_seen_at)
+    await until(lambda: not others.games())
 
 
 async def test_a_replica_that_answers_no_call_is_asked_and_its_calls_go_elsewhere(

@@ -70,19 +70,23 @@ async def test_what_was_erased_opens_with_no_key_that_is_left(pool: Pool, path: 
         Vault(kept, KeyFile(path)).unwrapped(backup)
 
 
-async def test_a_session_that_was_being_opened_keeps_its_key(
-    pool: Pool, path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kept, old = PgKeyRows(pool), read_keys(path)
+class LateRows(PgKeyRows):
+    """A session with this key appears once it was looked for."""
+
+    def __init__(self, pool: Pool, kek: str) -> None:
+        super().__init__(pool)
+        self._kek = kek
+        self._asked = 0
+
+    async def needed(self) -> dict[str, int]:
+        self._asked += 1
+        return {self._kek: 1} if self._asked > 1 else {}
+
+
+async def test_a_session_that_was_being_opened_keeps_its_key(pool: Pool, path: Path) -> None:
+    kept = LateRows(pool, read_keys(path)[0].id)
     rotation.add(path, BEGAN + DAY)
-    whole, asked = read_keys(path), 0
-
-    async def needed() -> dict[str, int]:
-        nonlocal asked
-        asked += 1
-        return {old[0].id: 1} if asked > 1 else {}
-
-    monkeypatch.setattr(kept, "needed", needed)
+    whole = read_keys(path)
     with pytest.raises(rotation.KeyNeeded):
         await rotation.drop(kept, path, timedelta(0), BEGAN + 2 * DAY, pause=0)
     assert read_keys(path) == whole

@@ -35,14 +35,17 @@ class Postgres(Server):
     """A Postgres server with its cluster in `folder`, created on the first start; fsync and synchronous_commit are on.
 
     Under root it runs as user `nobody`, because Postgres refuses root. `programs` is their folder; by default the
-    wheel's, else the system's.
+    wheel's, else the system's. `root_store` holds the cluster if that user cannot enter `folder`.
     """
 
     name = "postgres"
     stop_signal = signal.SIGINT  # "fast" shutdown: ends open sessions and writes everything
 
-    def __init__(self, folder: Path | str, port: int = 0, programs: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path | str, port: int = 0, programs: Path | None = None, root_store: Path = binaries.ROOT_STORE
+    ) -> None:
         super().__init__(folder, port)
+        self._root_store = root_store
         self._programs = programs
         self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
 
@@ -122,9 +125,9 @@ class Postgres(Server):
 
     def _relocate(self) -> None:
         """Put the cluster where user `nobody` can enter, and link to it from `folder`."""
-        binaries.ROOT_STORE.mkdir(parents=True, exist_ok=True)
+        self._root_store.mkdir(parents=True, exist_ok=True)
         self.folder.parent.mkdir(parents=True, exist_ok=True)
-        self.folder.symlink_to(tempfile.mkdtemp(prefix="postgres-", dir=binaries.ROOT_STORE))
+        self.folder.symlink_to(tempfile.mkdtemp(prefix="postgres-", dir=self._root_store))
         self.folder = self.folder.resolve()
 
     def _owner(self) -> tuple[int, int]:

@@ -69,8 +69,12 @@ def of_rooms(language: Language) -> Tables:
 
 @cache
 def version() -> str:
+    return version_of(library())
+
+
+def version_of(texts: Library) -> str:
     """Name all stimuli and texts, and the synonyms by which replies are read: another name when any of them changes."""
-    return digest([library(), data("synonyms.toml")])[:16]
+    return digest([texts, data("synonyms.toml")])[:16]
 
 
 def _read(language: Language) -> PromptTexts:

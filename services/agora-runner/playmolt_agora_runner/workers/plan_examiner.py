@@ -45,7 +45,7 @@ class PlanExaminer:
 
     def __init__(
         self, jobs: PgJobs, files: PlanFiles, models: str, engines: Mapping[str, Engine], *,
-        seconds: float = EXAMINE_SECONDS, held: float = HELD_SECONDS,
+        seconds: float = EXAMINE_SECONDS, held: float = HELD_SECONDS, forks: AsyncForkServer | None = None,
     ) -> None:  # fmt: skip
         self._jobs = jobs
         self._files = files
@@ -55,7 +55,7 @@ class PlanExaminer:
         self._held = held
         self._holder = uuid.uuid4().hex
         self._came = asyncio.Event()
-        self._forks = AsyncForkServer()
+        self._forks = forks or AsyncForkServer()
 
     async def complete(self, request: ApiRequest) -> ApiReply | Refused:
         """Answer `POST …/experiments`: the result, or 202 while the plan is examined. Raises LogUnavailable."""

@@ -9,7 +9,6 @@ from typing import Any, cast
 import msgspec
 import pytest
 from playmolt_agora.coding.thoughts import Thought
-from playmolt_agora_runner.coding import judge_worker as working
 from playmolt_agora_runner.coding.judge_model import JudgeModel
 from playmolt_agora_runner.coding.judge_worker import JudgeWorker
 from playmolt_agora_runner.experiment import commands
@@ -25,9 +24,10 @@ from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.durable_call import Charge, DurableCalls, WorstCase, worst_case
 from playmolt_core.llm.file_ledger import MemoryLedger
 from playmolt_core.llm.port import Attempt, Failed, Listener, ModelRequest, Record, Reply, Sending, Usage
+from playmolt_core.log.port import Head, StoredFacts
+from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.instrument.laboratory import ThoughtsRequest
 from playmolt_schemas.stored.agora.experiment import JudgeBudget, PinnedModel
-from playmolt_schemas.stored.event import Event
 
 from core.tests.llm.memory_batch_calls import MemoryBatchCalls
 from core.tests.scenario import Scenario
@@ -174,8 +174,14 @@ class Stream(Scenario[State]):
     async def thoughts(self, _: ThoughtsRequest) -> list[Thought]:
         return self.wanted
 
-    async def facts(self, stream: str) -> Any:
-        return None
+    async def facts(self, stream: str) -> StoredFacts:
+        events = [
+            (f"{event.type}:{event.schema_version}", msgspec.Raw(canonical_json(event))) for event, _, _ in self.log
+        ]
+        return StoredFacts(
+            head=Head(version=len(events), hash="", at=self.now), events=msgspec.json.encode(events).decode(),
+            times=msgspec.json.encode([at.timestamp() for _, at, _ in self.log]).decode(), command_ids=(),
+        )  # fmt: skip
 
     @property
     def judgements(self) -> list[RecordJudgement]:
@@ -188,17 +194,6 @@ class Stream(Scenario[State]):
 
 class _Snapshot(msgspec.Struct, frozen=True):
     state: State
-
-
-@pytest.fixture(autouse=True)
-def _events(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What an experiment holds, without a log."""
-
-    async def held(self: JudgeWorker, _: str) -> list[Event]:
-        stream = cast("Any", self)._log
-        return [event for event, _, _ in stream.log]
-
-    monkeypatch.setattr(working.JudgeWorker, "_events", held)
 
 
 async def test_every_thought_is_asked_once_with_its_name() -> None:

@@ -96,11 +96,10 @@ def test_stage_1_s_shell_is_that_of_phase_1_and_what_speaks_of_survival(
     assert whole.removeprefix(phase1).count("\n#### ") == 4
 
 
-def test_the_version_names_every_text(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_version_names_every_text() -> None:
     version = texts.version()
     assert re.fullmatch(r"[0-9a-f]{16}", version)
-    assert texts.version.__wrapped__() == version
+    assert texts.version_of(texts.library()) == version
     korean = texts.of("ko")
     changed = {**texts.library(), "ko": msgspec.structs.replace(korean, nobody=korean.nobody + " ")}
-    monkeypatch.setattr(texts, "library", lambda: changed)
-    assert texts.version.__wrapped__() != version
+    assert texts.version_of(changed) != version

@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import msgspec
 import pytest
@@ -19,6 +19,7 @@ from playmolt_core.db.jobs import Job
 from playmolt_core.game.api import ApiReply, ApiRequest
 from playmolt_core.game.decider import Accepted, Refused
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_core.ops.forks import AsyncForkServer
 from playmolt_schemas.agora.plan import PlanUnderWay
 from playmolt_schemas.codes import Code
 
@@ -91,14 +92,14 @@ async def laboratory(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[None]:
 class Platform:
     """An examiner with one experiment's rules behind it."""
 
-    def __init__(self, *texts: str, **options: Any) -> None:
+    def __init__(self, *texts: str, models: str = "", **options: Any) -> None:
         self.jobs = Jobs()
         self.experiment = Scenario(Experiment(), ID)
         self.submitted = 0
         files = PlanFiles(cast("Any", Files(*texts)))
         engine = SimpleNamespace(submit=self._submit, committed=SimpleNamespace(snapshot=self._snapshot))
         engines = {"experiment": cast("Any", engine)}
-        self.examiner = PlanExaminer(cast("Any", self.jobs), files, "", engines, **options)
+        self.examiner = PlanExaminer(cast("Any", self.jobs), files, models, engines, **options)
 
     async def _submit(self, stream: str, command: Any, command_id: str) -> Accepted | Refused:
         assert (stream, isinstance(command, commands.OpenExperiment), len(command_id)) == (ID, True, 32)
@@ -170,19 +171,16 @@ async def test_a_plan_that_takes_too_long_is_refused_in_those_words() -> None:
 
 
 async def test_a_process_that_fails_is_a_fault_of_the_platform() -> None:
-    platform = Platform()
-    platform.examiner._models = "/no/such/file"
-    found = await platform.result(PLAN)
-    assert found.status == 503
+    assert (await Platform(models="/no/such/file").result(PLAN)).status == 503
 
 
-async def test_a_process_that_cannot_be_started_is_a_fault_of_the_platform(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def start(*_: object, **__: object) -> None:
+class NoForks(AsyncForkServer):
+    async def start(self, *_: object, **__: object) -> NoReturn:
         raise BlockingIOError("no process is free")
 
-    platform = Platform()
-    monkeypatch.setattr(platform.examiner._forks, "start", start)
-    assert (await platform.result(PLAN)).status == 503
+
+async def test_a_process_that_cannot_be_started_is_a_fault_of_the_platform() -> None:
+    assert (await Platform(forks=NoForks()).result(PLAN)).status == 503
 
 
 async def test_what_another_process_took_is_left_to_it() -> None:

@@ -109,9 +109,12 @@ async def _bound(response: httpx2.Response) -> None:
 class Provider:
     """One OpenID provider. Each step ends within `seconds`, with an answer or a SignInFault."""
 
-    def __init__(self, registration: ClientRegistration, *, seconds: float = SECONDS) -> None:
+    def __init__(
+        self, registration: ClientRegistration, *, seconds: float = SECONDS, name_seconds: float = _NAME_SECONDS
+    ) -> None:
         self._registration = registration
         self._seconds = seconds
+        self._name_seconds = name_seconds
         self._metadata: ProviderMetadata | None = None
         self._keys: tuple[SigningKey, ...] = ()
         self._loaded_at = 0.0
@@ -192,7 +195,7 @@ class Provider:
 
         if identity.names:
             return identity.names
-        found = await self._within(ask, _NAME_SECONDS)
+        found = await self._within(ask, self._name_seconds)
         return () if isinstance(found, SignInFault) else found
 
     async def _within(self, ask: Callable[[AsyncOAuth2Client], Awaitable[T]], most: float = SECONDS) -> T | SignInFault:

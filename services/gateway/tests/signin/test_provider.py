@@ -51,7 +51,7 @@ def provider(own: OwnProvider) -> Provider:
     return client_of(own)
 
 
-def client_of(own: OwnProvider, **changes: Any) -> Provider:
+def client_of(own: OwnProvider, *, seconds: float = 60, name_seconds: float = 60, **changes: Any) -> Provider:
     known = {
         "issuer": own.issuer,
         "client_id": CLIENT_ID,
@@ -60,7 +60,7 @@ def client_of(own: OwnProvider, **changes: Any) -> Provider:
         "redirect_uri": CALLBACK,
         **changes,
     }
-    return Provider(ClientRegistration(**known), seconds=60)
+    return Provider(ClientRegistration(**known), seconds=seconds, name_seconds=name_seconds)
 
 
 async def signed_in(provider: Provider, own: OwnProvider, answered_by: str | None = None) -> Identity | SignInFault:
@@ -346,8 +346,7 @@ async def test_an_unusable_provider_is_a_fault_and_recovers(provider: Provider, 
 async def test_a_slow_provider_is_waited_for_so_long(own: OwnProvider, path: str) -> None:
     released = threading.Event()
     own.before = lambda asked: released.wait(60) and None if asked == path else None
-    provider = client_of(own)
-    provider._seconds = 0.3
+    provider = client_of(own, seconds=0.3)
     begun = time.monotonic()
     assert await signed_in(provider, own) is SignInFault.PROVIDER
     released.set()
@@ -403,10 +402,9 @@ async def test_userinfo_that_is_unusable_costs_the_name_alone(
 async def test_a_slow_userinfo_costs_the_name_alone(own: OwnProvider) -> None:
     released = threading.Event()
     own.before = lambda asked: released.wait(60) and None if asked == "/userinfo" else None
-    provider = client_of(own)
+    provider = client_of(own, name_seconds=0.3)
     found = await signed_in(provider, own)
     assert isinstance(found, Identity)
-    provider._seconds = 0.3
     assert await provider.names(found) == ()
     released.set()
 
