@@ -23,7 +23,7 @@ from playmolt_schemas.stored.panels import JurySetAside, PanelPlace, PanelPlan
 from playmolt_jury import commands
 from playmolt_jury.effects import next_turns, turn_effect
 from playmolt_jury.panels.result import missing, result_of, spent_on
-from playmolt_jury.panels.rules import ReportJury, SetAside, StopPanel, script_of, session_of
+from playmolt_jury.panels.rules import ReportJury, SetAside, StopPanel, affordable, goes_first, script_of, session_of
 from playmolt_jury.panels.state import PanelState
 from playmolt_jury.rules import Jury
 from playmolt_jury.state import State, Turn
@@ -35,6 +35,9 @@ FAILURES_MOST: Final = 3
 _CHAIN_SECONDS: Final = 0.25
 _STATUS_SECONDS: Final = 1.0
 """How long a stop on another replica may go unnoticed."""
+_SPENT_MOST: Final = 3
+"""How often the first of several juries is tried again on a spent budget: calls of the others may give some back."""
+_SPENT_SECONDS: Final = 1.0
 _GIVEN_UP: Final = f"its models gave no usable reply {FAILURES_MOST} times"
 
 OpenSession = Callable[[str, str, str], Awaitable[str]]
@@ -104,6 +107,10 @@ class _Play:
         self._worker = turns(leased.stream, lambda: self._panel)
         self._open_session = open_session
         self._known: Sequence[Event] = ()
+        self._refused = 0
+        """Steps in a row that the budget did not pay at all."""
+        self._waits = False
+        """Whether the rest of the budget is for the juries before this one, until they are over."""
 
     async def run(self) -> None:
         """Play until the jury is over or the panel stops; then report it, or set it aside."""
@@ -119,7 +126,10 @@ class _Play:
                 if not await self._running():
                     await self._set_aside()
                     return
-                await self._step(state)
+                if self._waiting:
+                    await asyncio.sleep(_SPENT_SECONDS)
+                else:
+                    await self._step(state)
             events = await self._juries.events(self._stream)
             played = result_of(self._place, self._stream, self._script, events)
         except (Erased, Archived):
@@ -164,7 +174,9 @@ class _Play:
             await asyncio.gather(*(self._turn(turn) for turn in turns))
             self._known = ()
             after = await self._state()
-            if after.failures > state.failures:
+            lost = after.failures - state.failures
+            self._refused = self._refused + 1 if lost == len(turns) else 0
+            if lost:
                 await self._failed(after)
         elif state.phase == "vote" and self._script.chain and len(state.ballots) == len(state.jurors):
             if state.failed:
@@ -188,11 +200,33 @@ class _Play:
         """A budget or a model that is gone stops the panel; a jury whose models talk nonsense is given up."""
         failed = state.last_failure
         if failed and failed.code == "budget_spent":
-            await self._halt(StopPanel(by="budget", detail=failed.detail))
+            if not await self._may_be_paid():
+                await self._halt(StopPanel(by="budget", detail=failed.detail))
         elif failed and failed.code == "model_unavailable":
             await self._halt(StopPanel(by="model", detail=failed.detail))
         elif state.unusable >= FAILURES_MOST:
             await self._submit(EndGame(reason=_GIVEN_UP), "given up")
+
+    async def _may_be_paid(self) -> bool:
+        """Whether to try again on a spent budget: other juries of the panel may leave some of it.
+
+        The rest is for the first jury, so that juries come to their end instead of stopping together.
+        """
+        if not self._refused:
+            return True
+        if goes_first(self._panel, self._place):
+            alone = self._panel.plan is not None and affordable(self._panel, self._panel.plan) == 1
+            if alone or self._refused > _SPENT_MOST:
+                return False
+            await asyncio.sleep(_SPENT_SECONDS)
+            return True
+        self._waits, self._refused = True, 0
+        return True
+
+    @property
+    def _waiting(self) -> bool:
+        self._waits = self._waits and not goes_first(self._panel, self._place)
+        return self._waits
 
     async def _halt(self, stop: StopPanel) -> None:
         _log.warning("panel_halted", panel=self._leased.stream, by=stop.by)

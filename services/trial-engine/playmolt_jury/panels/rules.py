@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from itertools import islice
 from typing import Final
 
@@ -214,10 +215,35 @@ def panel_view(state: PanelState) -> PanelView:
     )
 
 
+def goes_first(state: PanelState, place: PanelPlace) -> bool:
+    """Whether no earlier jury is still open, for which the rest of the budget is meant."""
+    return state.plan is None or next(_open_places(state, state.plan), place) == place
+
+
 def _at_hand(state: PanelState, plan: PanelPlan) -> Iterator[PanelPlace]:
     """The juries that are played now; of a stopped panel those that may have been and are not set aside yet."""
-    places = islice(_open_places(state, plan), AT_ONCE)
+    at_once = affordable(state, plan) if state.status == "running" else AT_ONCE
+    places = islice(_open_places(state, plan), at_once)
     return (place for place in places if name_of(place.number, place.script) not in state.settled)
+
+
+def affordable(state: PanelState, plan: PanelPlan) -> int:
+    """How many juries to play at a time: as many as the budget can pay to their end, at what each has cost so far.
+
+    Until one is over, those of one seed. At least one: its cost may be lower.
+    """
+    budget, spent, over = state.budget, state.finished_spent, len(state.played)
+    limits = (
+        (None if budget.money is None else Decimal(budget.money), Decimal(spent.money or 0)),
+        (budget.tokens, spent.tokens),
+        (budget.calls, spent.calls),
+    )
+    if all(most is None for most, _ in limits):
+        return AT_ONCE
+    if not over:
+        return len(plan.scripts)
+    left = [int((most - used) * over // used) for most, used in limits if most is not None and used]
+    return max(1, min([AT_ONCE, *left]))
 
 
 def _open_places(state: PanelState, plan: PanelPlan) -> Iterator[PanelPlace]:

@@ -3,6 +3,7 @@
 What a model has answered and the log holds is asked no second time.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 from playmolt_core.effects.leased_effect import LeasedEffect, Submit
-from playmolt_core.game.decider import Accepted, Command, Decider, Refused
+from playmolt_core.game.decider import Accepted, Command, Decider, Effect, Refused
 from playmolt_core.game.fold import Snapshot
 from playmolt_core.game.redecision import Fact
 from playmolt_core.llm.port import Failed, Listener, Model, ModelRequest, Record, Reply, Sending
@@ -18,6 +19,7 @@ from playmolt_core.llm.scripted.model import Cast, ScriptedModel
 from playmolt_jury import rules
 from playmolt_jury.jurors import scripted
 from playmolt_jury.panels import plan as plans
+from playmolt_jury.panels import player
 from playmolt_jury.panels.player import JuryPlayer
 from playmolt_jury.panels.preview import varies
 from playmolt_jury.panels.rules import (
@@ -35,7 +37,7 @@ from playmolt_jury.workers.model_worker import ModelWorker
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.event import Event
 from playmolt_schemas.stored.jury import AttemptMade
-from playmolt_schemas.stored.panels import JuryPlayed, JurySetAside, PanelPlan, PanelSpent
+from playmolt_schemas.stored.panels import JuryPlayed, JurySetAside, PanelPlace, PanelPlan, PanelSpent
 
 from core.tests.decided_again import redecided
 
@@ -155,19 +157,31 @@ class Table:
         found: PanelState = self.panels.states[NAME]
         return found
 
-    async def play(self, place: int = 0, attempt: int = 1) -> None:
-        """Carry out one of the panel's effects, as its runner does."""
+    async def run(self) -> None:
+        """Carry out all effects side by side, as the runner does, until there is none."""
+        under_way: dict[str, asyncio.Task[None]] = {}
+        while effects := PANEL.effects(self.state):
+            for effect in effects:
+                if effect.id not in under_way:
+                    under_way[effect.id] = asyncio.create_task(self.play(effect=effect))
+            await asyncio.wait(under_way.values(), return_when=asyncio.FIRST_COMPLETED)
+            for name in [name for name, task in under_way.items() if task.done()]:
+                await under_way.pop(name)
+        await asyncio.gather(*under_way.values())
+
+    async def play(self, place: int = 0, attempt: int = 1, effect: Effect[PanelPlace] | None = None) -> None:
+        """Carry out one of the panel's effects."""
 
         async def room(owner: str, stream: str, pack: str) -> str:
             return self.full
 
         async def keep(_: str, __: object) -> None: ...
 
-        player = JuryPlayer(lambda: self.juries, lambda _, __: ModelWorker(JURY, self.model, keep), room)  # type: ignore[arg-type, return-value]
-        effect, snapshot = PANEL.effects(self.state)[place], self.panels.present(NAME)
+        plays = JuryPlayer(lambda: self.juries, lambda _, __: ModelWorker(JURY, self.model, keep), room)  # type: ignore[arg-type, return-value]
+        effect, snapshot = effect or PANEL.effects(self.state)[place], self.panels.present(NAME)
         assert effect.kind == PLAY
         assert snapshot
-        await player(LeasedEffect(NAME, effect, snapshot, attempt, self.panels.submit, self.panels))
+        await plays(LeasedEffect(NAME, effect, snapshot, attempt, self.panels.submit, self.panels))
 
     def played(self) -> list[JuryPlayed]:
         return [event for event in self.panels.stored[NAME] if isinstance(event, JuryPlayed)]
@@ -288,6 +302,83 @@ async def test_a_budget_that_ends_during_the_vote_gives_no_jury_up() -> None:
     (jury,) = table.played()
     assert jury.outcome in ("guilty", "not_guilty")
     assert len(jury.votes) == 5
+
+
+class Purse:
+    """A budget of calls for a panel's models, as its account counts them."""
+
+    def __init__(self, calls: int) -> None:
+        self.left = calls
+
+    def __call__(self, _: ModelRequest) -> Failed | None:
+        self.left -= 1
+        return Failed(code="budget_spent", detail="the budget is spent", attempts=0) if self.left < 0 else None
+
+
+def budgeted(calls: int, n: int = 4) -> str:
+    return PLAN.replace("n = 2", f"n = {n}").replace("[[scripts.A]]", f"[budget]\ncalls = {calls}\n[[scripts.A]]", 1)
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(player, "_SPENT_SECONDS", 0.0)
+
+
+@pytest.mark.usefixtures("impatient")
+@pytest.mark.parametrize("share", [1.0, 1.4, 2.2])
+async def test_a_budget_that_does_not_pay_every_jury_plays_whole_ones(share: float) -> None:
+    """Seen: juries side by side used up a small budget together, and none of them had a verdict."""
+    whole = Table()
+    await whole.open()
+    await whole.play()
+    cost = whole.played()[0].spent.calls
+    calls = int(cost * share) + 5
+    table = Table(budgeted(calls), model=Asked(Purse(calls)))
+    await table.open()
+    await table.run()
+    assert table.state.stopped
+    assert table.state.stopped.by == "budget"
+    assert len(table.played()) == int(share)
+    assert [jury.number for jury in table.played()] == list(range(1, int(share) + 1))
+    assert table.juries.differing() == []
+
+
+@pytest.mark.usefixtures("impatient")
+async def test_the_rest_of_a_budget_is_for_the_first_of_the_juries_under_way() -> None:
+    """Two juries are under way when the budget ends: the later one waits for what the first one leaves."""
+    purse = Purse(0)
+    answered = purse.__call__
+
+    def asked(request: ModelRequest) -> Failed | None:
+        failed = answered(request)
+        if purse.left == _RETURNED:
+            purse.left = 10**6  # calls of other juries cost less than was reserved for them
+        return failed
+
+    purse.left = 14
+    table = Table(model=Asked(asked))
+    await table.open()
+    await table.run()
+    assert (table.state.status, [jury.number for jury in table.played()]) == ("finished", [1, 2])
+
+
+_RETURNED = -2
+"""What is left of a budget after two calls that it did not pay: one of each jury."""
+
+
+async def test_a_panel_plays_as_many_juries_at_a_time_as_its_budget_pays() -> None:
+    table = Table(budgeted(10**6, n=60))
+    await table.open()
+    assert len(PANEL.effects(table.state)) == 1
+    await table.play()
+    cost = table.played()[0].spent.calls
+    for times, at_once in ((1.5, 1), (3.0, 2), (40.0, 32), (0.5, 1)):
+        budget = replace(table.plan.budget, calls=int(cost * times))
+        await table.panels.submit(NAME, ResumePanel(plan=replace(table.plan, budget=budget)), f"resume {times}")
+        assert len(PANEL.effects(table.state)) == at_once
+    free = Table(PLAN.replace("n = 2", "n = 60"))
+    await free.open()
+    assert len(PANEL.effects(free.state)) == 32
 
 
 async def test_a_model_that_is_gone_stops_the_panel() -> None:
