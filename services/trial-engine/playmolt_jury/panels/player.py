@@ -210,7 +210,7 @@ class _Play:
     async def _may_be_paid(self) -> bool:
         """Whether to try again on a spent budget: other juries of the panel may leave some of it.
 
-        The rest is for the first jury, so that juries come to their end instead of stopping together.
+        The rest is for the first jury, so that juries end one by one instead of stopping together.
         """
         if not self._refused:
             return True
