@@ -28,6 +28,7 @@ class Code(Enum):
     BANNED = ("banned", 403)
     FOREIGN_ORIGIN = ("foreign_origin", 403)
     NOT_FOUND = ("not_found", 404)
+    ARCHIVED = ("archived", 404)
     METHOD_NOT_ALLOWED = ("method_not_allowed", 405)
     SESSION_PHASE = ("wrong_phase", 409)
     WRONG_GATE = ("wrong_gate", 409)
@@ -84,7 +85,7 @@ ARCHIVED: Final = (
     "This game is over and was archived: its operator has its log in a file. Its result still counts. "
     "`playmolt replay` with its id names the file, and replays it with --log."
 )
-"""The detail of NOT_FOUND for an archived game. A page recognizes it by its first words."""
+"""The detail of `Code.ARCHIVED`."""
 NO_SESSION: Final = "You have no session with this id. To list your sessions, send GET to the path without the id."
 """The detail of NOT_FOUND for a session; the same whether it does not exist or belongs to somebody else."""
 MISMATCH: Final = "This Idempotency-Key was already used with a different body. Use a new key for a new request."
@@ -164,3 +165,20 @@ def problem_bytes(code: Code, detail: str, errors: Sequence[FieldFault] = (), **
     document: dict[str, Any] = {"type": "about:blank"}
     document |= msgspec.to_builtins(problem(code, detail, errors, **extra))
     return msgspec.json.encode(document)
+
+
+class _Coded(msgspec.Struct):
+    """The part of a problem document that programs compare."""
+
+    code: str = ""
+
+
+_CODED: Final = msgspec.json.Decoder(_Coded)
+
+
+def code_in(body: bytes) -> str:
+    """The code in an encoded problem document; "" if it has none."""
+    try:
+        return _CODED.decode(body).code
+    except msgspec.DecodeError:
+        return ""

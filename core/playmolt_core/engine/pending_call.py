@@ -26,7 +26,7 @@ BUSY = Refused(
     Code.UNAVAILABLE,
     "The engine is busy or its database is unavailable; nothing is lost. Retry with the same Idempotency-Key.",
 )
-ARCHIVED_GAME = Refused(Code.NOT_FOUND, codes.ARCHIVED)
+ARCHIVED_GAME = Refused(Code.ARCHIVED, codes.ARCHIVED)
 NO_GAME = Refused(Code.NOT_FOUND, codes.NO_GAME)
 
 

@@ -280,29 +280,25 @@ class Route(msgspec.Struct, Generic[Answer_co], frozen=True, kw_only=True):
 
     def refusals(self) -> tuple[Code, ...]:
         """Every error code of the route, in the order of `Code`."""
-        codes = {Code.INVALID_REQUEST, *self.errors}
-        if self.auth is not Auth.NONE:
-            codes |= {Code.UNAUTHORIZED, Code.RATE_LIMITED}
-        if self.load and self.load.counted:
-            codes.add(Code.RATE_LIMITED)
-        if self.auth not in (Auth.NONE, Auth.OPERATOR) and not self.for_banned:
-            codes.add(Code.BANNED)
-        if self.auth is Auth.OPERATOR:
-            codes.add(Code.OPERATOR_ONLY)
-        if self.auth is Auth.AGENT:
-            codes.add(Code.NOT_A_PARTICIPANT)
-        if self.takes_cookie and self.method != "GET":
-            codes.add(Code.FOREIGN_ORIGIN)
-        if self.request is not None:
-            codes |= {Code.BODY_TOO_LARGE, Code.UNSUPPORTED_ENCODING}
-        if self.target or self.service:
-            codes.add(Code.NOT_FOUND)
-        if self.service in SEALED_TYPES and self.names_one and not self.erases:
-            codes.add(Code.ERASED)
-        if self.idempotent:
-            codes.add(Code.IDEMPOTENCY_MISMATCH)
-        if not self.alone or (self.load and self.load.slotted):
-            codes.add(Code.UNAVAILABLE)
+        has_key = self.auth is not Auth.NONE
+        counted = bool(self.load and self.load.counted)
+        slotted = bool(self.load and self.load.slotted)
+        applies: tuple[tuple[bool, tuple[Code, ...]], ...] = (
+            (True, (Code.INVALID_REQUEST, *self.errors)),
+            (has_key, (Code.UNAUTHORIZED, Code.RATE_LIMITED)),
+            (counted, (Code.RATE_LIMITED,)),
+            (has_key and self.auth is not Auth.OPERATOR and not self.for_banned, (Code.BANNED,)),
+            (self.auth is Auth.OPERATOR, (Code.OPERATOR_ONLY,)),
+            (self.auth is Auth.AGENT, (Code.NOT_A_PARTICIPANT,)),
+            (self.takes_cookie and self.method != "GET", (Code.FOREIGN_ORIGIN,)),
+            (self.request is not None, (Code.BODY_TOO_LARGE, Code.UNSUPPORTED_ENCODING)),
+            (bool(self.target or self.service), (Code.NOT_FOUND,)),
+            (self.target == "game", (Code.ARCHIVED,)),
+            (self.service in SEALED_TYPES and self.names_one and not self.erases, (Code.ERASED,)),
+            (self.idempotent, (Code.IDEMPOTENCY_MISMATCH,)),
+            (not self.alone or slotted, (Code.UNAVAILABLE,)),
+        )
+        codes = {code for holds, some in applies if holds for code in some}
         return tuple(code for code in Code if code in codes)
 
 

@@ -17,7 +17,7 @@ from playmolt_gateway.pages.bundles import Bundler, UnbundledImport
 from playmolt_gateway.server.app import ReadOnlyCors
 from playmolt_gateway.uploads import refusals
 from playmolt_schemas.agora import plan
-from playmolt_schemas.codes import ARCHIVED, Code, FieldFault
+from playmolt_schemas.codes import Code, FieldFault
 from playmolt_schemas.games import jury, legal, ox, trial
 from playmolt_schemas.routes.pages import PAGES_WEB
 from playmolt_schemas.skill import PAGE_LANGUAGES, PageLanguage, page_texts
@@ -632,12 +632,6 @@ def test_every_code_and_every_reason_is_in_the_languages_of_the_pages() -> None:
     assert any("needs a password" in text for text in known)
     unread = [text for text in known if not any(re.search(pattern, text, re.IGNORECASE) for pattern, _ in table)]
     assert unread == []
-
-
-def test_pages_recognize_the_refusal_of_an_archived_game_by_its_words() -> None:
-    words = re.findall(r"^const ARCHIVED = /\^(.+)/;$", MODULES["parts/api.js"], re.MULTILINE)
-    assert [bool(re.match(found, ARCHIVED)) for found in words] == [True]
-    assert all("problem.archived" in TEXTS[code] for code in LANGUAGES)
 
 
 @pytest.mark.parametrize(

@@ -311,9 +311,9 @@ async def test_every_spelling_of_this_servers_address_is_embedded(make_platform:
     ],
 )
 async def test_an_archived_game_is_refused_with_where_its_log_is(served: Any, problem: Any, path: str) -> None:
-    served.bus.engine = lambda _game, _call: (404, problem_bytes(Code.NOT_FOUND, ARCHIVED))
+    served.bus.engine = lambda _game, _call: (404, problem_bytes(Code.ARCHIVED, ARCHIVED))
     answer = await served.send("GET", path)
-    assert (problem(answer), answer.json()["detail"]) == ((404, "not_found"), ARCHIVED)
+    assert (problem(answer), answer.json()["detail"]) == ((404, "archived"), ARCHIVED)
 
 
 @pytest.mark.parametrize(

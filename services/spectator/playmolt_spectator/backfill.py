@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 from playmolt_core.bus.port import BusUnavailable
-from playmolt_schemas.codes import ARCHIVED
+from playmolt_schemas.codes import Code, code_in
 from playmolt_schemas.identifiers import type_of
 
 from playmolt_spectator.frames import Message
@@ -19,13 +19,11 @@ _NATS_UP_TO = 1024
 
 
 class UnknownGame(LookupError):
-    """The game does not exist, or was archived; `detail` is for its reader."""
+    """The game does not exist."""
 
-    def __init__(
-        self, game_id: str, detail: str = "Game does not exist. List games with GET /api/games on the gateway."
-    ) -> None:
-        super().__init__(game_id)
-        self.detail = detail
+
+class ArchivedGame(UnknownGame):
+    """The game was archived."""
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -109,7 +107,8 @@ class Backfill:
                 game_type(game_id), "feed", game_id, body, invite=invite, deadline=self._deadline
             )
         if answer.status == 404:
-            raise UnknownGame(game_id, ARCHIVED) if ARCHIVED.encode() in answer.body else UnknownGame(game_id)
+            archived = code_in(answer.body) == Code.ARCHIVED.wire
+            raise ArchivedGame(game_id) if archived else UnknownGame(game_id)
         if answer.status != 200:
             raise BusUnavailable(f"the engine answered {answer.status} to a feed of {game_id}")
         self._metrics.counts['backfills_total{source="engine"}'] += 1

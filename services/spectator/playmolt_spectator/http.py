@@ -29,12 +29,12 @@ from playmolt_core.ops.connections import (
 from playmolt_core.ops.process import BACKLOG
 from playmolt_core.ops.telemetry import log
 from playmolt_schemas import limits
-from playmolt_schemas.codes import Code, problem_bytes
+from playmolt_schemas.codes import ARCHIVED, Code, problem_bytes
 from playmolt_schemas.identifiers import SESSION_TYPES, WATCHED_TYPES, type_of
 from websockets.http11 import Request, Response
 from websockets.server import ServerProtocol
 
-from playmolt_spectator.backfill import UnknownGame
+from playmolt_spectator.backfill import ArchivedGame, UnknownGame
 from playmolt_spectator.frame_writer import bound_kernel
 from playmolt_spectator.frames import EVENTS, LOBBY_EVENTS, Dialect
 from playmolt_spectator.hub import Feed, Hub
@@ -288,8 +288,12 @@ class Connection(asyncio.Protocol):
             await self._route(request)
         except HttpError as refusal:
             self._refuse(refusal)
-        except UnknownGame as unknown:
-            self._refuse(HttpError(Code.NOT_FOUND, unknown.detail))
+        except ArchivedGame:
+            self._refuse(HttpError(Code.ARCHIVED, ARCHIVED))
+        except UnknownGame:
+            self._refuse(
+                HttpError(Code.NOT_FOUND, "Game does not exist. List games with GET /api/games on the gateway.")
+            )
         except Exception as error:  # without an answer the connection would hang
             _log.error("request_failed", error=repr(error))
             self.abort()

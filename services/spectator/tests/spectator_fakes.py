@@ -125,7 +125,9 @@ class FakeBus:
 
     def _feed(self, game_id: str, ask: dict[str, Any]) -> Answer:
         if game_id not in self.games:
-            return Answer(0, 404, problem_bytes(Code.NOT_FOUND, ARCHIVED if game_id in self.archived else NO_GAME))
+            archived = game_id in self.archived
+            gone = problem_bytes(Code.ARCHIVED, ARCHIVED) if archived else problem_bytes(Code.NOT_FOUND, NO_GAME)
+            return Answer(0, 404, gone)
         log = self.games[game_id]
         messages = log[ask["after"] :][: min(ask["limit"], self.page)]
         closed = b"true" if game_id in self.over else b"false"

@@ -37,7 +37,8 @@ async def test_unknown_games_are_404_before_the_upgrade(spectator: Spectator, id
 async def test_an_archived_game_is_refused_with_where_its_log_is(spectator: Spectator, bus: FakeBus) -> None:
     bus.archived.add(GAME)
     response = await spectator.get(f"/sse/games/{GAME}")
-    assert (response.status, (await response.problem())["detail"]) == (404, ARCHIVED)
+    problem = await response.problem()
+    assert (response.status, problem["code"], problem["detail"]) == (404, "archived", ARCHIVED)
 
 
 @pytest.mark.parametrize("after", ["junk", "-1", "1.0", "", "1e3", "%31%00", "9" * 30, "１", "1&after=2", "+1"])

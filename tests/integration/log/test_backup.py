@@ -166,7 +166,7 @@ async def _archive_and_check(running: Stack, old: str, newest: str, folder: Path
         assert set(verify_file(plain)) == {old}
         for path in ("state", "events", "log"):
             answer = await client.get(f"/api/games/{old}/{path}")
-            assert (answer.status_code, "archived" in answer.json()["detail"]) == (404, True)
+            assert (answer.status_code, answer.json()["code"]) == (404, "archived")
         listed = (await client.get("/api/games?gameType=ox")).json()["games"]
         assert old not in {game["game_id"] for game in listed}
         assert (await client.get(f"/api/games/{newest}/state")).json() == state

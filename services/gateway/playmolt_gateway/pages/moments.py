@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
-from playmolt_schemas.codes import ARCHIVED, Code
+from playmolt_schemas.codes import Code, code_in
 from playmolt_schemas.identifiers import RUN_TYPES, WATCHED_TYPES, type_of
 from playmolt_schemas.registry import games
 from playmolt_schemas.skill import PageLanguage, language_named, page_texts
@@ -73,7 +73,7 @@ async def is_archived(bus: GatewayBus, game_id: str) -> bool:
     if game not in WATCHED_TYPES:
         return False
     answer = await bus.submit(game, "state", game_id, b"{}", agent="", deadline=SECONDS)
-    return answer.status == Code.NOT_FOUND.status and ARCHIVED.encode() in answer.body
+    return answer.status == Code.ARCHIVED.status and code_in(answer.body) == Code.ARCHIVED.wire
 
 
 async def _experiment_name(bus: GatewayBus, experiment: str) -> str:

@@ -47,6 +47,7 @@ _SVG: Final = "image/svg+xml"
 _SVG_FILE: Final = "picture.svg"
 _GAME_PAGE: Final = re.compile(r"/(?:watch|embed)/([^/]+)/?")
 _YEAR: Final = 365 * 24 * 3600
+_ARCHIVED: Final = HttpProblem(Code.ARCHIVED, ARCHIVED)
 
 
 @serves(PAGE_WATCH)
@@ -88,7 +89,7 @@ async def _is_missing(services: Services, game: str, invite: str | None) -> bool
 async def _without_state(services: Services, game: str) -> HttpProblem:
     """Why a game has no state: it was archived, or it does not exist."""
     archived = await is_archived(services.bus, game)
-    return HttpProblem(Code.NOT_FOUND, ARCHIVED) if archived else no_such_game(game)
+    return _ARCHIVED if archived else no_such_game(game)
 
 
 def _plain_head(asked: PageRequest) -> PageHead:
@@ -150,7 +151,7 @@ async def page_picture(services: Services, request: CheckedRequest) -> Reply:
     )  # fmt: skip
     picture = await services.game_pictures.of(wanted)
     if picture is None and await is_archived(services.bus, game):
-        return HttpProblem(Code.NOT_FOUND, ARCHIVED)
+        return _ARCHIVED
     if picture is None:
         return HttpProblem(Code.NOT_FOUND, "This game has no picture. List games with GET /api/games.")
     headers = {

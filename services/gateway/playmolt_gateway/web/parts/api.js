@@ -9,8 +9,6 @@ const OPERATOR = "playmolt.operator";
 const OWNER = "playmolt.owner";
 const PERSON = "playmolt.person";
 const GAMES_PATH = /\/(?:api|sse)\/games\/(?!join$)|^\/watch\//;
-/** The words of a refusal whose code, not_found, says less. */
-const ARCHIVED = /^This game is over and was archived/;
 const TRIES = 5;
 const CALL_SECONDS = 40;
 const LINE_BYTES = 50_000;
@@ -24,7 +22,7 @@ export class Problem extends Error {
   constructor(status, body, wait = 0) {
     super(body.detail ?? `HTTP ${status}`);
     this.status = status;
-    this.code = ARCHIVED.test(this.message) ? "archived" : body.code ?? "";
+    this.code = body.code ?? "";
     this.errors = body.errors ?? [];
     this.wait = Number(wait) || 0;
     this.game = body.game_id ?? "";

@@ -69,7 +69,7 @@ const REASONS = [
   [/must be |must map |between /i, "fault.form"],
 ];
 /** Codes whose own text English pages show too: the API's is meant for programs. */
-const OWN = ["budget_spent", "erased", "invite_code", "not_found", "rate_limited", "registration_closed", "unauthorized"];
+const OWN = ["archived", "budget_spent", "erased", "invite_code", "not_found", "rate_limited", "registration_closed", "unauthorized"];
 
 /** A field's fault in the page's language. */
 export function inWords(fault) {
