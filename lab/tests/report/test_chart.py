@@ -65,6 +65,18 @@ def test_series_differ_in_more_than_colour() -> None:
         assert len(set(others[:4])) == 4
 
 
+def test_one_epoch_is_a_dot_and_more_are_lines() -> None:
+    def dots(epochs: int) -> int:
+        rows = [
+            {"panel": "Stage 1", "x": epoch + 1, "y": 0.4, "run": run, "series": "ko"}
+            for run in "ab" for epoch in range(epochs)
+        ]  # fmt: skip
+        svg = vega.draw(vega.chart("epochs", rows), "a", "b", "c")
+        return len(re.findall(' d="[^"]*A[^"]*"', svg))
+
+    assert [dots(epochs) for epochs in (1, 2)] == [1, 0]
+
+
 def named(name: str, *path: str | int) -> list[str]:
     """What a specification lists at a place."""
     found: Any = json.loads((CHARTS / f"{name}.vl.json").read_text("utf-8"))

@@ -126,6 +126,11 @@ def test_pictures_of_zeros_and_of_nothing_have_a_size(
     assert all(1 < size(figure.svg)[1] < 1000 and "NaN" not in figure.svg for figure in empty.values())
 
 
+def test_the_ritual_index_is_not_drawn_without_phase_2(study: StudyData, changed: Callable[..., StudyData]) -> None:
+    rows = [{**row, "phase": "phase1"} for row in study.tables["ri"]]
+    assert "ri-star" not in gallery(changed(tables={**study.tables, "ri": rows}))
+
+
 def test_the_treasury_is_drawn_of_a_study_without_turns(changed: Callable[..., StudyData]) -> None:
     assert list(gallery(changed(turns=(), tables={}))) == ["treasury"]
 

@@ -23,8 +23,8 @@ def pcs(study: StudyData, name: str) -> Sketch | None:
     return Sketch(chart(name, cells), cells) if study.has_pcs else None
 
 
-def ritual(study: StudyData) -> Sketch:
-    """RI* per run by model, and by persona with the strongly instructed ones apart."""
+def ritual(study: StudyData) -> Sketch | None:
+    """RI* per run by model, and by persona with the strongly instructed ones apart; None without Phase 2."""
     found = [row for row in study.shown_rows("ri") if row["phase"] == "phase2"]
     levels = {column: _level(found, column) for column in ("model", "persona")}
     marks = [
@@ -34,7 +34,7 @@ def ritual(study: StudyData) -> Sketch:
         if row["ri_star"] is not None
     ]  # fmt: skip
     made = chart("ri-star", marks, {"series": in_order(mark["series"] for mark in marks)})
-    return Sketch(made, [row for column in levels for row in _of_level(found, column)])
+    return Sketch(made, [row for column in levels for row in _of_level(found, column)]) if found else None
 
 
 def _level(found: Sequence[Row], column: str) -> Groups:
