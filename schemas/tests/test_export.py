@@ -163,7 +163,7 @@ DECLARATIONS = {
     platform.Route,
     platform.Media,
     platform.OneOf,
-    platform.PageOf,
+    platform.Holder,
 }
 MODULES = (api, codes, envelopes, game_messages, ox, records, platform, trial, wire)
 

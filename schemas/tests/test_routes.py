@@ -20,7 +20,7 @@ from playmolt_schemas.routes import (
     tournaments,
     webhooks,
 )
-from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
+from playmolt_schemas.routes.route import NDJSON, Holder, Media, OneOf, Route
 
 MODULES = (
     agora, discovery, jury, legal, moderation, owners, pages, panels, platform, sharing, sign_in, tournaments, webhooks,
@@ -37,7 +37,7 @@ def _made_of(answer: Any) -> Any:
     match answer:
         case Media(content_type, item):
             return list[item] if content_type == NDJSON else bytes  # type: ignore[valid-type]
-        case PageOf():
+        case Holder():
             return answer.kind
         case OneOf():
             return dict[str, Any]

@@ -60,7 +60,7 @@ from playmolt_schemas.routes.owners import (
     RecoveryRequest,
     RegisteredAgent,
 )
-from playmolt_schemas.routes.route import NDJSON, Media, OneOf, PageOf, Route
+from playmolt_schemas.routes.route import NDJSON, Holder, Media, OneOf, Route
 from playmolt_schemas.routes.tournaments import HouseSeats, HouseTables, PauseRequest, Tournaments
 from playmolt_schemas.stored.values import DEFAULT_LANGUAGE, DEFAULT_PACE, GameLanguage, Kind, Pace
 
@@ -484,7 +484,7 @@ def _form(answer: object) -> Callable[[bytes], object]:
         return _nothing
     if isinstance(answer, OneOf):
         answer = dict[str, Any]
-    return msgspec.json.Decoder(answer.kind if isinstance(answer, PageOf) else answer).decode
+    return msgspec.json.Decoder(answer.kind if isinstance(answer, Holder) else answer).decode
 
 
 def _nothing(_body: bytes) -> None:

@@ -67,6 +67,13 @@ def test_the_types_are_those_of_the_document(project: Path) -> None:
     assert '"/api/games/{id}/actions": {' in types
 
 
+def test_no_message_is_typed_as_an_empty_object_or_as_a_list_of_anything(project: Path) -> None:
+    """An open object would be `Record<string, never>`, of which nothing can be read."""
+    types = (project / "src" / "api.d.ts").read_text("utf-8")
+    assert re.findall(r"^ +(\S+): Record<string, never>;$", types, re.MULTILINE) == ["NoFields"]
+    assert re.findall(r"^ +(\S+): unknown\[\];$", types, re.MULTILINE) == []
+
+
 def test_nothing_that_is_generated_from_the_document_is_in_the_repository() -> None:
     listed = subprocess.run(
         [str(GIT), "ls-files", str(SOURCE)], cwd=SOURCE, capture_output=True, text=True, timeout=SECONDS, check=True

@@ -17,7 +17,7 @@ from playmolt_schemas.routes.owners import OWNERS
 from playmolt_schemas.routes.pages import PAGES_WEB
 from playmolt_schemas.routes.panels import PANELS
 from playmolt_schemas.routes.platform import ADMIN, AGENTS, GAMES, PAGES, VISITORS
-from playmolt_schemas.routes.route import Auth, Media, PageOf, Route
+from playmolt_schemas.routes.route import Auth, Holder, Media, Route
 from playmolt_schemas.routes.sharing import FILES
 from playmolt_schemas.routes.sign_in import SIGN_INS
 from playmolt_schemas.routes.tournaments import TOURNAMENTS
@@ -118,7 +118,7 @@ def _kind(kind: object) -> str:
     """Describe a body or an answer, with a link to its schema."""
     if kind is None:
         return "no body"
-    if isinstance(kind, PageOf):
+    if isinstance(kind, Holder):
         return f"{_link(kind.kind)}: {_kind(kind.item)}"
     types = leaves(kind)
     if len(types) > _LISTED:

@@ -22,7 +22,7 @@ from playmolt_schemas.game_messages import Action
 from playmolt_schemas.manifest import GameModule, PackagedFile, Reference
 from playmolt_schemas.registry import games
 from playmolt_schemas.routes.platform import ROUTES
-from playmolt_schemas.routes.route import Media, OneOf, PageOf, Query, Route
+from playmolt_schemas.routes.route import Holder, Media, OneOf, Query, Route
 from playmolt_schemas.stored.agora.turn import RunSpec, TurnRecord
 
 FOLDER: Final = "schemas/json"
@@ -38,7 +38,7 @@ _STAMPED: Final = {
 _PACKED: Final = "An array in the order of the fields, encoded as MessagePack: base64 strings in JSON are binary there."
 
 
-_DECLARATIONS: Final = (Query, Route, Media, OneOf, PageOf, GameModule, Reference, PackagedFile)
+_DECLARATIONS: Final = (Query, Route, Media, OneOf, Holder, GameModule, Reference, PackagedFile)
 """Types that only describe the API and the games, and are never sent."""
 
 
@@ -50,7 +50,7 @@ def leaves(kind: object) -> tuple[type, ...]:
     """The message types in a request, an answer, a list or a union."""
     if isinstance(kind, OneOf):
         return tuple(leaf for part in kind.kinds for leaf in leaves(part))
-    if isinstance(kind, PageOf):
+    if isinstance(kind, Holder):
         return (kind.kind, *leaves(kind.item))
     if isinstance(kind, Media):
         return leaves(kind.item)
@@ -284,15 +284,16 @@ def _complete(schema: dict[str, Any], kind: type | None) -> None:
 
 
 _NULL: Final = {"type": "null"}
-_OTHERS: Final = ["boolean", "number", "object"]
+_UNTYPED: Final = (["array", "string"], ["object", "string"])
+_KINDS: Final = ("boolean", "number", "array", "object", "string")
 
 
 def compiled(schema: Any) -> Any:
-    """An equivalent schema that client generators can compile: unions of list and string become untyped, unions have no
-    default, and arrays of anything have explicit `items`.
+    """An equivalent schema that client generators can compile: unions of a string with a list or an open object become
+    untyped, unions have no default, and arrays and objects of anything have explicit `items` or `additionalProperties`.
 
     Generators name a class for each type in an `anyOf`, which a list does not have; they apply a default to the union
-    type; and they skip arrays without `items`.
+    type; they skip arrays without `items`, and take an object without properties for an empty one.
     """
     if isinstance(schema, list):
         return [compiled(part) for part in schema]
@@ -301,11 +302,13 @@ def compiled(schema: Any) -> Any:
     plain = {key: compiled(value) for key, value in schema.items()}
     if plain.get("type") == "array" and not plain.keys() & {"items", "prefixItems"}:
         plain["items"] = {}
+    if plain.get("type") == "object" and not plain.keys() & {"properties", "additionalProperties", "$ref"}:
+        plain["additionalProperties"] = {}
     choices = [choice for choice in plain.get("anyOf", ()) if choice != _NULL]
     if len(choices) < 2:
         return plain
     plain.pop("default", None)
-    return _untyped(plain, choices) if sorted(map(_type, choices)) == ["array", "string"] else plain
+    return _untyped(plain, choices) if sorted(map(_type, choices)) in _UNTYPED else plain
 
 
 def _type(schema: dict[str, object]) -> str:
@@ -313,8 +316,9 @@ def _type(schema: dict[str, object]) -> str:
 
 
 def _untyped(schema: dict[str, Any], choices: list[dict[str, Any]]) -> dict[str, Any]:
-    """Combine both types: bounds of strings do not apply to lists, and vice versa."""
-    untyped = {"description": "A list or a string."}
+    """Combine both types: bounds of strings do not apply to lists and objects, and vice versa."""
+    types = {_type(choice) for choice in choices}
+    untyped = {"description": "A list or a string." if "array" in types else "An object or a string."}
     for choice in choices:
         untyped |= {key: value for key, value in choice.items() if key not in ("type", "enum", "description")}
         if "enum" in choice:
@@ -322,4 +326,5 @@ def _untyped(schema: dict[str, Any], choices: list[dict[str, Any]]) -> dict[str,
     untyped |= {key: value for key, value in schema.items() if key != "anyOf"}
     nullable = _NULL in schema["anyOf"]
     # `nullable` is from older OpenAPI versions; without it generators send null for an absent value.
-    return untyped | {"not": {"type": _OTHERS if nullable else ["null", *_OTHERS]}, "nullable": nullable}
+    others = [kind for kind in _KINDS if kind not in types]
+    return untyped | {"not": {"type": others if nullable else ["null", *others]}, "nullable": nullable}

@@ -16,12 +16,12 @@ from playmolt_schemas.routes.route import (
     Auth,
     Cursor,
     EventsQuery,
+    Holder,
     Limit,
     Load,
     Media,
     NoFields,
     OneOf,
-    PageOf,
     Query,
     Route,
 )
@@ -182,7 +182,7 @@ LIST_RUNS: Final[Route[RunsPage]] = Route(
 READ_RUN_EVENTS: Final[Route[api.Events]] = Route(
     method="GET", path=_RUNS + "/{id}/events", name="read_run_events", tag="agora", load=Load.READ, target="run",
     summary="List the public events of a run.", query=EventsQuery,
-    answers={200: PageOf(api.Events, "events", feed.FEED.union)},
+    answers={200: Holder(api.Events, "events", feed.FEED.union)},
     errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 FORK: Final[Route[ScheduledFork]] = Route(

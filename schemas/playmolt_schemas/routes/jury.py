@@ -18,10 +18,10 @@ from playmolt_schemas.routes.route import (
     NDJSON,
     SVG,
     Auth,
+    Holder,
     Media,
     NoFields,
     OneOf,
-    PageOf,
     PictureQuery,
     Query,
     Route,
@@ -80,7 +80,7 @@ OPEN: Final[Route[jury.JurySession]] = _route(
 LIST: Final[Route[jury.JurySessions]] = Route(
     method="GET", path=_PATH, name="jury_list", tag="jury", auth=Auth.ANY, service="jury",
     summary="List your sessions, newest first, or the juries of a panel in the order of play.", query=ListQuery,
-    answers={200: PageOf(jury.JurySessions, "sessions", OneOf((jury.JurySession, PanelJury, api.ErasedSession)))},
+    answers={200: Holder(jury.JurySessions, "sessions", OneOf((jury.JurySession, PanelJury, api.ErasedSession)))},
 )  # fmt: skip
 READ: Final[Route[jury.JurySession]] = _route(
     "GET",

@@ -15,10 +15,10 @@ from playmolt_schemas.routes.route import (
     NDJSON,
     SVG,
     Auth,
+    Holder,
     Media,
     NoFields,
     OneOf,
-    PageOf,
     PictureQuery,
     Query,
     Route,
@@ -62,7 +62,7 @@ OPEN_SESSION: Final[Route[legal.Session]] = Route(
 LIST_SESSIONS: Final[Route[legal.Sessions]] = Route(
     method="GET", path=_PATH, name="list_sessions", tag="legal", auth=Auth.SESSION, service="legal",
     summary="List your sessions, newest first.",
-    answers={200: PageOf(legal.Sessions, "sessions", OneOf((legal.Session, api.ErasedSession)))},
+    answers={200: Holder(legal.Sessions, "sessions", OneOf((legal.Session, api.ErasedSession)))},
 )  # fmt: skip
 READ_SESSION: Final[Route[legal.Session]] = Route(
     method="GET", path=_PATH + "/{id}", name="read_session", tag="legal", auth=Auth.SESSION, service="legal",

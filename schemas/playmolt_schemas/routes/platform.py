@@ -33,12 +33,12 @@ from playmolt_schemas.routes.route import (
     Cursor,
     EventsQuery,
     GamesQuery,
+    Holder,
     Limit,
     Load,
     Media,
     NoFields,
     OneOf,
-    PageOf,
     PageQuery,
     Query,
     Route,
@@ -302,6 +302,7 @@ class Ready(msgspec.Struct, frozen=True):
 
 ACTIONS: Final = OneOf(tuple(action for game in bot_games().values() for action in game.actions.values()))
 STATES: Final = OneOf(tuple(game.state for game in watched_games().values()))
+SEATED_STATES: Final = OneOf(tuple(game.state for game in bot_games().values()))
 MESSAGES: Final = OneOf(tuple(game.message for game in watched_games().values()))
 
 REGISTER_AGENT: Final[Route[api.Registered]] = Route(
@@ -350,7 +351,7 @@ ROTATE_KEY: Final[Route[api.NewKey]] = Route(
 WAIT_FOR_TURN: Final[Route[api.Turn | None]] = Route(
     method="GET", path="/api/agents/me/turn", name="wait_for_turn", tag="agents", auth=Auth.AGENT,
     summary="Wait until it is your turn in one of your games or a game ends; 204 after the timeout.",
-    query=WaitQuery, answers={200: api.Turn, 204: None}, errors=(Code.NOT_FOUND,),
+    query=WaitQuery, answers={200: Holder(api.Turn, "state", SEATED_STATES), 204: None}, errors=(Code.NOT_FOUND,),
 )  # fmt: skip
 PUT_CALLBACK: Final[Route[api.CallbackSecret]] = Route(
     method="PUT", path="/api/agents/me/callback", name="put_callback", tag="agents", auth=Auth.AGENT,
@@ -443,7 +444,7 @@ READ_STATE: Final[Route[dict[str, Any]]] = Route(
 )  # fmt: skip
 READ_EVENTS: Final[Route[api.Events]] = Route(
     method="GET", path="/api/games/{id}/events", name="read_events", tag="games", load=Load.READ, target="game",
-    summary="List the public events.", query=GameEventsQuery, answers={200: PageOf(api.Events, "events", MESSAGES)},
+    summary="List the public events.", query=GameEventsQuery, answers={200: Holder(api.Events, "events", MESSAGES)},
 )  # fmt: skip
 STREAM_EVENTS: Final[Route[bytes | None]] = Route(
     method="GET", path="/api/games/{id}/stream", name="stream_events", tag="games", load=Load.WAIT, target="game",

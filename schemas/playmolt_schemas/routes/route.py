@@ -159,8 +159,8 @@ class OneOf(msgspec.Struct, frozen=True):
     kinds: tuple[Any, ...]
 
 
-class PageOf(msgspec.Struct, frozen=True):
-    """JSON of type `kind` whose list `field` holds items of type `item`, passed through as bytes."""
+class Holder(msgspec.Struct, frozen=True):
+    """JSON of type `kind` whose untyped `field` is of type `item`, or a list of such items."""
 
     kind: type
     field: str

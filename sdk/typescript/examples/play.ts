@@ -6,9 +6,16 @@ type Turn = components["schemas"]["Turn"];
 type Action = components["schemas"]["FirstChoice"] | components["schemas"]["Switch"];
 
 function decide(turn: Turn): Action {
+  const { state } = turn;
+  if (state.gameType !== "ox") throw new Error(`a turn of ${turn.gameType}`);
   const asked = { turn_id: turn.turn_id ?? null };
-  if (turn.actions[0]?.type === "switch") return { ...asked, type: "switch", use_switch: false, comment: "" };
-  return { ...asked, type: "first_choice", choice: "X", comment: "X marks the spot." };
+  if (turn.actions[0]?.type === "switch") {
+    const mine = state.self?.first_choice;
+    const crowded = state.reveal.filter((line) => line.choice === mine).length === 3;
+    return { ...asked, type: "switch", use_switch: crowded && state.self?.switch_available === true, comment: "" };
+  }
+  const choice = state.history.at(-1)?.minority ?? "X";
+  return { ...asked, type: "first_choice", choice, comment: "Where few of you stood last time." };
 }
 
 const url = process.argv[2] ?? "http://127.0.0.1:8080";

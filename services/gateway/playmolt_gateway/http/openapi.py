@@ -3,18 +3,18 @@
 import json
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any, Final, get_origin, get_type_hints
 
 import msgspec
 from playmolt_core.ops.connections import HEAD_BYTES
 from playmolt_schemas.codes import Code, Problem
 from playmolt_schemas.export.json_schemas import compiled, components
 from playmolt_schemas.limits import BODY_BYTES, IDEMPOTENCY_KEY_CHARS
-from playmolt_schemas.routes.route import EVENT_STREAM, JSON, PROBLEM, Auth, Media, OneOf, PageOf, Route
+from playmolt_schemas.routes.route import EVENT_STREAM, JSON, PROBLEM, Auth, Holder, Media, OneOf, Route
 
 _REFERENCE: Final = "#/components/schemas/{name}"
 _SECURITY: Final[dict[Auth, list[dict[str, list[str]]]]] = {
@@ -48,7 +48,7 @@ def _types(routes: Iterable[Route]) -> list[object]:
 def _parts(answer: object) -> list[object]:
     if isinstance(answer, OneOf):
         return list(answer.kinds)
-    if isinstance(answer, PageOf):
+    if isinstance(answer, Holder):
         return [answer.kind, *_parts(answer.item)]
     if isinstance(answer, Media):
         return _parts(answer.item)
@@ -62,14 +62,39 @@ class _SchemaIndex:
         types = _types(routes)
         schemas, named = components(types, _REFERENCE)
         self.components = {name: compiled(schema) for name, schema in named.items()}
-        self._of = list(zip(types, schemas, strict=True))
+        self._of = list(zip(types, map(compiled, schemas), strict=True))
+        holders = {answer for route in routes for answer in route.answers.values() if isinstance(answer, Holder)}
+        self._several = {kind for kind, number in Counter(one.kind for one in holders).items() if number > 1}
+        """Messages whose field holds something else in each of several answers."""
+        for holder in holders:
+            self._fill(holder)
 
     def of(self, kind: Any) -> Any:
         if isinstance(kind, OneOf):
             return {"anyOf": [self.of(part) for part in kind.kinds]}
-        if isinstance(kind, PageOf):
-            return {"allOf": [self.of(kind.kind), {"properties": {kind.field: {"items": self.of(kind.item)}}}]}
+        if isinstance(kind, Holder):
+            return self._holder(kind)
         return next(schema for known, schema in self._of if known is kind or known == kind)
+
+    def _holder(self, holder: Holder) -> object:
+        message: object = self.of(holder.kind)
+        if holder.kind not in self._several:
+            return message
+        held = {"properties": {holder.field: self._held(holder)}, "required": [holder.field]}
+        return {"allOf": [message, {"type": "object", **held}]}
+
+    def _held(self, holder: Holder) -> object:
+        held: object = self.of(holder.item)
+        listed = get_origin(get_type_hints(holder.kind)[holder.field]) in (list, tuple)
+        return {"type": "array", "items": held} if listed else held
+
+    def _fill(self, holder: Holder) -> None:
+        """Put what a field holds into its message's own schema, which stays open where answers differ.
+
+        Open is without a type: TypeScript intersects the two, and could read nothing from an untyped list or object.
+        """
+        properties = self.components[self.of(holder.kind)["$ref"].rpartition("/")[2]]["properties"]
+        properties[holder.field] = {} if holder.kind in self._several else self._held(holder)
 
 
 def _parameters(route: Route) -> list[dict[str, object]]:
