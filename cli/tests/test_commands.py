@@ -79,6 +79,14 @@ def test_a_port_that_is_taken_is_named_once(tmp_path: Path) -> None:
     assert f"cannot listen on 127.0.0.1:{port} (Address already in use). Choose another port" in result.output
 
 
+@pytest.mark.parametrize("host", ["[::1]", "203.0.113.7"])
+def test_an_address_that_is_not_this_machines_is_no_question_of_the_port(tmp_path: Path, host: str) -> None:
+    result = _run("up", "--port", "0", "--data", str(tmp_path / "new"), PLAYMOLT_HOST=host)
+    assert result.exit_code == 2
+    assert f"cannot listen on {host}:0" in result.output
+    assert "Set PLAYMOLT_HOST to an address of this machine" in result.output
+
+
 def test_a_database_that_is_waited_for_in_vain_is_not_a_wrong_call() -> None:
     result = _run("migrate", "--wait", "0.1", DATABASE_URL=f"postgresql://nobody@{NOWHERE}/none")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)

@@ -77,9 +77,20 @@ def parse_place(text: str) -> str:
     return text
 
 
-def setting(variable: str, help_text: str, unset: str = "", check: Callable[[str], object] | None = None) -> Meta:
-    """Annotate a field of a settings struct. `unset` is shown for a setting that is None; `check` raises ValueError."""
-    return Meta(description=help_text, extra={"env": variable, "unset": unset, "check": check})
+def setting(
+    variable: str,
+    help_text: str,
+    unset: str = "",
+    check: Callable[[str], object] | None = None,
+    *,
+    verbatim: bool = False,
+) -> Meta:
+    """Annotate a field of a settings struct. `unset` is shown for a setting that is None; `check` raises ValueError.
+
+    `verbatim`: blanks around the value belong to it, such as to a secret that others have, too.
+    """
+    extra = {"env": variable, "unset": unset, "check": check, "verbatim": verbatim}
+    return Meta(description=help_text, extra=extra)
 
 
 class InvalidSettings(ValueError):
@@ -121,7 +132,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     nats_user: Annotated[
         str, setting("PLAYMOLT_NATS_USER", "NATS user of this service. Each user may use only its own subjects.")
     ] = ""
-    nats_password: Annotated[str, setting("PLAYMOLT_NATS_PASSWORD", "Password of that user.")] = ""
+    nats_password: Annotated[str, setting("PLAYMOLT_NATS_PASSWORD", "Password of that user.", verbatim=True)] = ""
     nats_ca: Annotated[
         str,
         setting(
@@ -430,6 +441,7 @@ class Variable(msgspec.Struct, frozen=True):
     unset: str
     check: Callable[[str], object] | None
     hint: Any
+    verbatim: bool
 
 
 @cache
@@ -468,7 +480,9 @@ def _variable(annotation: object) -> Variable:
     kind, *rest = get_args(annotation)
     meta = next(part for part in rest if isinstance(part, Meta) and part.extra)
     extra = meta.extra or {}
-    return Variable(extra["env"], kind, str(meta.description), extra["unset"], extra["check"], annotation)
+    return Variable(
+        extra["env"], kind, str(meta.description), extra["unset"], extra["check"], annotation, extra["verbatim"]
+    )
 
 
 def variables() -> Mapping[str, tuple[str, type, str]]:
@@ -483,13 +497,15 @@ def from_environment(environment: Mapping[str, str] | None = None, *, kind: type
 def from_environment(environment: Mapping[str, str] | None = None, *, kind: type[Settings] = Settings) -> Settings:
     """Read the settings of a service; raises InvalidSettings naming every variable at fault.
 
-    An empty value means the default. A variable of another service is not read; one of no service is a fault.
+    An empty value means the default, and blanks around a value, such as the line break behind a Secret, are left out.
+    A variable of another service is not read; one of no service is a fault.
     """
     environment = os.environ if environment is None else environment
     values: dict[str, object] = {}
     errors, checks = [], []
     for field, variable in _variables(kind).items():
-        raw = environment.get(variable.name, "")
+        given = environment.get(variable.name, "")
+        raw = given if variable.verbatim else given.strip()
         if not raw:
             continue
         try:

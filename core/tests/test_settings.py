@@ -52,6 +52,22 @@ def test_values_are_read_by_their_type() -> None:
     assert (settings.rate_limit, settings.nats_url) == ("60/10", "nats://a,nats://b")
 
 
+def test_blanks_around_a_value_are_left_out_except_of_a_shared_secret() -> None:
+    """Seen: a line break behind a Secret's value made a key that no request could send."""
+    given = {
+        "PLAYMOLT_PORT": " 9000 ", "PLAYMOLT_LOG_LEVEL": "info\n", "PLAYMOLT_REGISTRATION_OPEN": "\tfalse",
+        "PLAYMOLT_OPERATOR_KEY": "op_1\n", "PLAYMOLT_RATE_LIMIT": "60/10 ", "PLAYMOLT_PUBLIC_URL": " https://a.example",
+        "PLAYMOLT_HOST": " ", "PLAYMOLT_NATS_PASSWORD": " secret ", "PLAYMOLT_JURY_SECRET": "secret\n",
+    }  # fmt: skip
+    settings = from_environment(given, kind=all_settings())
+    read = {name: getattr(settings, field) for field, (name, _, _) in variables().items() if name in given}
+    assert read == {
+        "PLAYMOLT_PORT": 9000, "PLAYMOLT_LOG_LEVEL": "info", "PLAYMOLT_REGISTRATION_OPEN": False,
+        "PLAYMOLT_OPERATOR_KEY": "op_1", "PLAYMOLT_RATE_LIMIT": "60/10", "PLAYMOLT_PUBLIC_URL": "https://a.example",
+        "PLAYMOLT_HOST": "127.0.0.1", "PLAYMOLT_NATS_PASSWORD": " secret ", "PLAYMOLT_JURY_SECRET": "secret\n",
+    }  # fmt: skip
+
+
 def test_every_fault_is_reported_at_once() -> None:
     with pytest.raises(InvalidSettings) as caught:
         from_environment(

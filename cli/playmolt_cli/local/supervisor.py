@@ -1,6 +1,7 @@
 """Keeps the platform's processes alive on one machine."""
 
 import asyncio
+import errno
 import os
 import secrets
 import select
@@ -209,7 +210,12 @@ class Supervisor:
         except OSError as error:
             # asyncio's own text names the address again.
             why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-            raise OSError(f"cannot listen on {wanted.host}:{port} ({why}). Choose another port") from error
+            advice = (
+                "Choose another port"
+                if error.errno in (errno.EADDRINUSE, errno.EACCES)
+                else "Set PLAYMOLT_HOST to an address of this machine, such as 127.0.0.1 or ::1"
+            )
+            raise OSError(f"cannot listen on {wanted.host}:{port} ({why}). {advice}") from error
 
     def _fleet(self) -> Fleet:
         if self._gateway is None or self._spectator is None:

@@ -73,7 +73,7 @@ class Models:
             # The client takes seconds to import, which services with only scripted models avoid.
             from playmolt_core.llm.openai.model import OpenAIModel  # noqa: PLC0415
 
-            key = self._environment.get(entry.api_key_env, "")
+            key = self._environment.get(entry.api_key_env, "").strip()
             self._open[entry.alias] = OpenAIModel(entry, key, self._limits)
         return self._open[entry.alias]
 

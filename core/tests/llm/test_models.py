@@ -19,7 +19,7 @@ async def _forget(_: Attempt) -> None:
 async def test_an_alias_of_the_catalogue_is_asked_with_its_key() -> None:
     async with FakeServer() as server:
         catalogue = Catalogue({"local": server.entry("local", api_key_env="LOCAL_KEY")})
-        models = Models(catalogue, MemoryLimits(), Cast(), environment={"LOCAL_KEY": "sk-1"})
+        models = Models(catalogue, MemoryLimits(), Cast(), environment={"LOCAL_KEY": "sk-1\n"})
         model = models.get("local")
         assert model is not None
         assert models.get("local") is model

@@ -47,6 +47,7 @@ class JurySettings(EngineSettings, frozen=True, kw_only=True):
         setting(
             "PLAYMOLT_JURY_SECRET",
             "Secret from which jurors' keys are derived. Empty: they are derived from the deployer's key.",
+            verbatim=True,
         ),
     ] = ""
     pack_sweep_seconds: Annotated[
