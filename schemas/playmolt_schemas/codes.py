@@ -167,18 +167,12 @@ def problem_bytes(code: Code, detail: str, errors: Sequence[FieldFault] = (), **
     return msgspec.json.encode(document)
 
 
-class _Coded(msgspec.Struct):
-    """The part of a problem document that programs compare."""
-
-    code: str = ""
-
-
-_CODED: Final = msgspec.json.Decoder(_Coded)
+_PROBLEM: Final = msgspec.json.Decoder(Problem)
 
 
 def code_in(body: bytes) -> str:
-    """The code in an encoded problem document; "" if it has none."""
+    """The code in an encoded problem document; "" for another body."""
     try:
-        return _CODED.decode(body).code
+        return _PROBLEM.decode(body).code
     except msgspec.DecodeError:
         return ""
