@@ -140,7 +140,7 @@ def valid(found: PlanSource, name: str) -> SelectedPlan:
     """A plan that was read; `name` is shown. Raises Failure with all its errors."""
     read = found.reading
     folder = found.folder(read)
-    faults = (*_in_file(read.faults, found.name), *_in_file(folder.faults, found.name))
+    faults = _in_file((*read.faults, *read.placed(folder.faults)), found.name)
     if read.plan is None or faults:
         raise Failure(f"{name} is not a valid plan; {_HOW}\n{fault_lines(faults)}")
     body = _body(found.text, read.plan, found.imported)

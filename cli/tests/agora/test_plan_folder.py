@@ -61,6 +61,17 @@ def test_links_are_not_followed(plan: Plan, tmp_path: Path) -> None:
     assert (GRABBER, None, "unreadable") in read(plan, beside)
 
 
+def test_faults_of_rooms_have_their_lines_in_the_plan(tmp_path: Path) -> None:
+    beside = tmp_path / "plan"
+    copytree(COMMONS, beside)
+    text = (beside / "plan.yaml").read_text("utf-8").replace("name: pasture", "name: phase1")
+    (beside / "plan.yaml").write_text(text, "utf-8")
+    line = text[: text.index("name: phase1")].count("\n") + 1
+    for command in ("plan", "check", "run"):
+        found = CliRunner().invoke(cli, ["agora", command, str(beside)])
+        assert f"plan.yaml:{line}: rooms[0].name: phase1 is a phase's name" in found.output
+
+
 def test_a_declared_difference_is_listed_in_the_certificate(tmp_path: Path) -> None:
     beside = tmp_path / "plan"
     copytree(COMMONS, beside)
