@@ -17,6 +17,7 @@ from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import OpenedRecord, Record
 
 _GZIP = b"\x1f\x8b"
+_PARQUET = b"PAR1"
 R = TypeVar("R", bound=Record)
 
 
@@ -73,5 +74,9 @@ def _no_float(number: str) -> float:
 
 def _opened(path: Path) -> BinaryIO:
     with path.open("rb") as file:
-        compressed = file.read(len(_GZIP)) == _GZIP
-    return cast("BinaryIO", gzip.open(path)) if compressed else path.open("rb")
+        first = file.read(len(_PARQUET))
+    if first == _PARQUET:
+        raise NoRecords(
+            f"{path} is a Parquet file. Records are read from JSON lines: `playmolt log export --out FILE.jsonl`."
+        )
+    return cast("BinaryIO", gzip.open(path)) if first.startswith(_GZIP) else path.open("rb")
