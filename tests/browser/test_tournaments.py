@@ -84,6 +84,10 @@ def test_the_standings_move_while_the_games_run(reader: Reader, operator: Client
     expect(page.locator("ul.games.rows > li")).to_have_count(1)
     assert faults(page) == []
     expect(page.get_by_role("link", name="Back to the tournament")).to_have_attribute("href", f"/tournaments/{cup}")
+    phone = drawn(reader(f"/tournaments/{cup}", screen=PHONE))
+    names = phone.locator("section[aria-labelledby=standings] tbody a")
+    expect(names).to_have_count(5)
+    assert names.evaluate_all("(names) => names.every((name) => name.getBoundingClientRect().width > 30)")
     listed = drawn(reader("/tournaments"))
     row = listed.locator(f"section[aria-labelledby=over] li:has(a[href='/tournaments/{cup}'])")
     expect(row).to_contain_text("5 entrants")

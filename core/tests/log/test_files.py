@@ -100,7 +100,7 @@ def test_a_copy_that_says_something_else_is_not_what_was_hashed(
 
 def test_a_parquet_export_is_reported_with_what_to_use_instead(tmp_path: Path) -> None:
     (tmp_path / "log.parquet").write_bytes(b"PAR1\x15\x04")
-    with pytest.raises(NoRecords, match="is a Parquet file. Records are read from JSON lines: `playmolt log export"):
+    with pytest.raises(NoRecords, match=r"is a Parquet file\. Records are read from JSON lines: `playmolt log export"):
         list(records_in(tmp_path / "log.parquet"))
 
 
