@@ -132,11 +132,11 @@ def _died(declared: MeasureDeclaration, status: int, said: bytes) -> MeasureResu
 
 def _laid_out(declared: MeasureDeclaration, found: Any) -> Any:
     """The table in its declared types, sorted by its keys, null for numbers that are not finite; or how it differs."""
+    if found.column_names != list(declared.columns):
+        returned, expected = ", ".join(found.column_names) or "(none)", ", ".join(declared.columns)
+        return f"returned the columns {returned}; the declared columns are {expected}"
     if found.num_rows > ROWS_MOST:
         return f"returned more than {ROWS_MOST:,} rows, which is the limit"
-    if found.column_names != list(declared.columns):
-        returned, expected = ", ".join(found.column_names), ", ".join(declared.columns)
-        return f"returned the columns {returned}; the declared columns are {expected}"
     laid: dict[str, Any] = {}
     for name, kind in declared.columns.items():
         column, (becomes, tests) = found.column(name), _TYPES[kind]

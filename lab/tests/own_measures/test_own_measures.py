@@ -112,6 +112,14 @@ def test_a_column_of_nulls_has_any_type(turns: Any) -> None:
     assert (nothing.code, nothing.rows) == (None, 0), nothing.detail
 
 
+def test_a_table_without_columns_lacks_those_declared(turns: Any) -> None:
+    found = measured(declared("    return pl.DataFrame()\n"), turns)
+    assert (found.code, found.detail) == (
+        "measure_output",
+        "returned the columns (none); the declared columns are run, agent, acts",
+    )
+
+
 def test_keys_are_told_apart_as_they_are_written(turns: Any) -> None:
     """A number that is not finite is written as null, so two of them are one key."""
     numbers = HEAD.replace('("run", "agent")', '("acts",)').replace('"acts": "int"', '"acts": "float"')
