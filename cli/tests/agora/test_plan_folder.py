@@ -83,3 +83,12 @@ def test_a_declared_difference_is_listed_in_the_certificate(tmp_path: Path) -> N
     assert checked.exit_code == 0, checked.output
     assert f'declared {GRABBER}: "딴말" / "other words". A figure of speech.' in checked.stdout
     assert json.loads(as_json.stdout)["declared"] == [declared]
+
+
+def test_a_declared_difference_has_a_reason(plan: Plan, tmp_path: Path) -> None:
+    beside = tmp_path / "plan"
+    copytree(COMMONS, beside)
+    (beside / "texts").mkdir()
+    declared = f'[[declared]]\ntext = "{GRABBER}"\nko = "딴말"\nen = "other words"\nreason = ""\n'
+    (beside / "texts" / "symmetry.toml").write_text(declared, "utf-8")
+    assert read(plan, beside) == [("texts/symmetry.toml", 5, "out_of_range")]

@@ -142,6 +142,7 @@ def test_an_outline_sees_shape_numbers_and_slots_and_no_words() -> None:
     english = "#### Actions\n\n| Action | Cost |\n| speak | 2 |\n- **Tax**: {tax}% (0–30%)\nprose of 12"
     assert outline(korean) == outline(english)
     assert outline(korean) != outline(english.replace("30%", "30"))
+    assert outline(korean) != outline(english.replace("####", "##"))
 
 
 @pytest.mark.parametrize(

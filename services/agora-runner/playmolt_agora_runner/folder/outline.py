@@ -16,15 +16,16 @@ _TOKENS: Final = (
     re.compile(r"\b[a-z]+_\d\d\b", re.ASCII),
     re.compile(r"(?<![\w{])\d+(?:\.\d+)?%?"),
     re.compile(r'"\w+"(?=:)|<(?=[^<>]+>)|★+'),
+    re.compile(r"^#{1,6}(?= )"),
 )
-"""Slots, ids, numbers, keys of JSON with arguments of actions and stars."""
+"""Slots, ids, numbers, keys of JSON with arguments of actions and stars, levels of headings."""
 _MARKED: Final = re.compile(
     r"`([a-z0-9_]+)`|^[-*•|] (?:★+ )?([a-z0-9_]+)(?=[ :])|([a-z0-9_]+)(?=[|/])|(?<=[|/])([a-z0-9_]+)"
 )
 """Names that are set as names: in backquotes, at the head of an item or a row, in a list of names."""
 _KINDS: Final = (
     ("blank", re.compile(r"\s*$")),
-    ("heading", re.compile(r"(#{1,6}) |\[")),
+    ("heading", re.compile(r"#{1,6} |\[")),
     ("item", re.compile(r"\s*[-*•] ")),
     ("number", re.compile(r"\s*\d+[.)] ")),
     ("rule", re.compile(r"---+\s*$")),

@@ -3,9 +3,10 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 from playmolt_schemas.agora.plan import PlanFault
 
 from playmolt_agora_runner.folder import toml_file
@@ -21,7 +22,7 @@ class DeclaredDifference(msgspec.Struct, frozen=True, kw_only=True, forbid_unkno
     text: str
     ko: str
     en: str
-    reason: str
+    reason: Annotated[str, Meta(min_length=1)]
 
 
 class SymmetryResult(msgspec.Struct, frozen=True):
