@@ -93,7 +93,7 @@ def kind_of(content: bytes) -> Kind:
         return "pdf"
     if name := _markup(_first_letters(content)):
         raise refuse("format", name)
-    head = re.split(rb"\r?\n\r?\n", content[:65536], maxsplit=1)[0]
+    head = re.split(rb"\r?\n\r?\n", content[:65536].removeprefix(b"\xef\xbb\xbf"), maxsplit=1)[0]
     if _MAIL_FIRST.match(head) and _MAIL_ALSO.search(head):
         raise refuse("format", "web" if _SAVED_PAGE.search(head) else "mail")
     return "text"

@@ -78,6 +78,7 @@ OFFICE = "[Content_Types].xml"
         (b"\x1f\x8b\x08\0", "archive"),
         (b"MIME-Version: 1.0\r\nFrom: a@example.com\r\nTo: b@example.com\r\n\r\nText", "mail"),
         (b"ARC-Seal: i=1\r\nMIME-Version: 1.0\r\nFrom: a@example.com\r\n\r\nText", "mail"),
+        (b"\xef\xbb\xbfFrom: a@example.com\r\nSubject: =?utf-8?b?YQ==?=\r\nMIME-Version: 1.0\r\n\r\nText", "mail"),
         (b"From: <Saved by Blink>\r\nMIME-Version: 1.0\r\nContent-Type: multipart/related;\r\n\r\n-", "web"),
         (b"<head><title>a</title></head><body>text</body>", "web"),
         (b"<meta charset=utf-8><p>text", "web"),
