@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Final
 
 import msgspec
+from playmolt_core.ops.folder_lock import locked
 from playmolt_core.vault.key_file import drawn, write_keys
 from playmolt_schemas.identifiers import ENGINES
 
@@ -204,8 +205,9 @@ class Folder:
 
     def draw_seal_keys(self) -> Path:
         """The folder's file of key-encryption keys, generated on first use."""
-        if not self.seal_keys.exists():
-            write_keys(self.seal_keys, [drawn(datetime.now(UTC))])
+        with locked(self.path):
+            if not self.seal_keys.exists():
+                write_keys(self.seal_keys, [drawn(datetime.now(UTC))])
         return self.seal_keys
 
     def chain_key(self) -> str:

@@ -12,6 +12,7 @@ import msgspec
 from playmolt.client import Client
 from playmolt.errors import PlayMoltError, Refused, Unavailable
 from playmolt.retries import Retry
+from playmolt_core.ops.folder_lock import locked
 from playmolt_core.settings import Settings
 
 from playmolt_cli.local.folder import Folder
@@ -86,9 +87,7 @@ def session_client(
     if not (key or stored or visits):
         raise Failure(f"No key in {server.key_file.path}. Create one with `{server.maker}`, or use --key.")
     try:
-        with Client(server.url, key or stored, retry=RETRY) as client:
-            if not client.key:
-                server.key_file.write(client.visit(invite_code).token)
+        with Client(server.url, key or stored or _visitor_key(server, invite_code), retry=RETRY) as client:
             yield client
     except Refused as refusal:
         raise Failure(_refused(refusal, server, stored)) from refusal
@@ -100,6 +99,19 @@ def session_client(
         raise Failure(f"{server.url}: {error}") from error
     except ValueError as error:  # a URL without http, or text that is not valid Unicode
         raise Failure(str(error)) from error
+
+
+def _visitor_key(server: SessionServer, invite_code: str | None) -> str:
+    """The token of a new visitor, stored; or that which another command has stored meanwhile."""
+    file = server.key_file
+    Folder(file.path.parent).make()
+    with locked(file.path.parent):
+        if stored := file.read():
+            return stored
+        with Client(server.url, "", retry=RETRY) as client:
+            token = client.visit(invite_code).token
+        file.write(token)
+        return token
 
 
 def _refused(refusal: Refused, server: SessionServer, stored: str) -> str:

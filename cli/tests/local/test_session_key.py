@@ -1,10 +1,14 @@
 """A key is managed for its own server only, readable by its owner alone."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from playmolt.client import Client
 from playmolt_cli.local.session_key import KeyFile, session_client, session_server
 from playmolt_cli.terminal.failures import Failure
+from playmolt_schemas.api import Visitor
 
 
 @pytest.fixture(autouse=True)
@@ -47,3 +51,30 @@ def test_each_game_has_a_key_of_its_own_and_says_how_it_is_made(tmp_path: Path) 
     assert (jury.key_file.path, legal.key_file.path) == (tmp_path / "jury-key", tmp_path / "legal-key")
     with pytest.raises(Failure, match="Create one with `playmolt jury play`"), session_client(jury, None):
         pytest.fail("there is no key yet")
+
+
+def test_commands_that_begin_at_once_share_the_key_that_one_of_them_stores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen: of four sessions opened at once three had no key any more, since each command stored its own."""
+    begun = threading.Barrier(_AT_ONCE)
+    visits: list[str] = []
+
+    def visit(_: Client, __: str | None = None) -> Visitor:
+        visits.append(f"token-{len(visits)}")
+        return Visitor(visits[-1])
+
+    monkeypatch.setattr(Client, "visit", visit)
+    server = session_server("http://127.0.0.1:1", tmp_path, "legal")
+
+    def key(_: int) -> str:
+        begun.wait()
+        with session_client(server, None, visits=True) as client:
+            return client.key
+
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        assert set(pool.map(key, range(_AT_ONCE))) == {"token-0"}
+    assert (visits, server.key_file.read()) == (["token-0"], "token-0")
+
+
+_AT_ONCE = 6

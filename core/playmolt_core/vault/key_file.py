@@ -69,7 +69,10 @@ def read_keys(path: Path) -> Sequence[KeyEncryptionKey]:
 
 
 def write_keys(path: Path, keys: Iterable[KeyEncryptionKey]) -> None:
-    """Replace the file atomically, readable by its owner only."""
+    """Replace the file atomically, readable by its owner only; with its folder locked if it may exist.
+
+    Without the lock, a key of another change could be lost, and each session under it.
+    """
     ordered = sorted(keys, key=lambda key: key.created_at)
     written = [{"id": key.id, "key": key.key, "created_at": rfc3339(key.created_at)} for key in ordered]
     beside = path.with_name(f".{path.name}.{os.getpid()}")

@@ -7,12 +7,14 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
+from playmolt_core.ops.folder_lock import locked
 from playmolt_core.vault.key_file import KeyEncryptionKey, drawn, read_keys, write_keys
 from playmolt_core.vault.rows import PgKeyRows
 from playmolt_core.vault.stream_key import UnsealFailed
 
 _AT_ONCE: Final = 500
 _UNDER_WAY_SECONDS: Final = 1.0
+_TICK: Final = timedelta(milliseconds=1)
 
 
 class KeyNeeded(RuntimeError):
@@ -25,7 +27,14 @@ class KeyNeeded(RuntimeError):
 
 def add(path: Path, now: datetime) -> KeyEncryptionKey:
     """Add a new key to the file, which is created if missing. Raises InvalidKeyFile, OSError."""
-    key, known = drawn(now), read_keys(path) if path.exists() else ()
+    with locked(path.parent):
+        return _added(path, now)
+
+
+def _added(path: Path, now: datetime) -> KeyEncryptionKey:
+    """Newer than the others, also after the clock has stepped back."""
+    known = read_keys(path) if path.exists() else ()
+    key = drawn(max([now, *(each.created_at + _TICK for each in known)]))
     write_keys(path, [*known, key])
     return key
 
@@ -54,8 +63,13 @@ async def drop(
 
     Raises KeyNeeded, InvalidKeyFile, LogUnavailable.
     """
+    with locked(path.parent):
+        return await _dropped(rows, path, now - keep, pause)
+
+
+async def _dropped(rows: PgKeyRows, path: Path, before: datetime, pause: float) -> Sequence[str]:
     known = read_keys(path)
-    dropped = [older.id for newer, older in pairwise(known) if newer.created_at < now - keep]
+    dropped = [older.id for newer, older in pairwise(known) if newer.created_at < before]
     if not dropped:
         return ()
     _refuse(await rows.needed(), dropped)
@@ -77,6 +91,7 @@ def _refuse(needed: Mapping[str, int], dropped: Sequence[str]) -> None:
 
 def renew(path: Path, after: timedelta, now: datetime) -> KeyEncryptionKey | None:
     """`add` a key if there is none or the newest is older than `after`."""
-    if path.exists() and read_keys(path)[0].created_at >= now - after:
-        return None
-    return add(path, now)
+    with locked(path.parent):
+        if path.exists() and read_keys(path)[0].created_at >= now - after:
+            return None
+        return _added(path, now)
