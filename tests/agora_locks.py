@@ -3,10 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
-from playmolt_agora.planning.power import power
+import msgspec
+from playmolt_agora.planning import power as planning
 from playmolt_agora_runner.experiment import commands, locking
 from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue
+from playmolt_schemas.instrument.laboratory import Design, Power
+
+_computed: dict[bytes, Power] = {}
+
+
+def power(design: Design) -> Power:
+    """The power of a design, computed once in a process: a thousand studies are simulated for each test."""
+    key = msgspec.json.encode(design)
+    if key not in _computed:
+        _computed[key] = planning.power(design)
+    return _computed[key]
 
 
 def opening(

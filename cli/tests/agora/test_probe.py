@@ -4,7 +4,6 @@ from typing import Any
 
 import msgspec
 import pytest
-from playmolt_agora.planning.power import power
 from playmolt_agora_runner.experiment import locking, preregistration
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.plan import reading
@@ -13,6 +12,8 @@ from playmolt_core.game.decider import Refused
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_core.llm.port import Failed, Model, ModelRequest, Reply
 from playmolt_schemas.stored.agora.plan import Plan
+
+from tests.agora_locks import power
 
 ENTRY = ModelEntry(base_url="http://127.0.0.1:1/v1", model="m", alias="fake", cache_prompt=False)
 CATALOGUE = Catalogue({"fake": ENTRY})

@@ -14,7 +14,6 @@ from typing import Any, Final
 import pytest
 from playmolt_agora.measures import analysis
 from playmolt_agora.measures.data.tables import COLUMNS
-from playmolt_agora.planning.power import power
 from playmolt_agora.report.assembly import event_ranges, ginis, turns_of
 from playmolt_agora_runner.experiment import locking
 from playmolt_agora_runner.plan import reading
@@ -23,6 +22,8 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.records import Record
 from playmolt_schemas.stored.agora.experiment import Preregistered
+
+from tests.agora_locks import power
 
 from .conftest import EXPERIMENT, Played, play
 

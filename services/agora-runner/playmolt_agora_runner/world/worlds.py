@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
@@ -73,9 +74,7 @@ def version(phase: str, found: Rules, texts_version: str) -> str:
 
 def table(phase: str) -> dict[str, Any]:
     """A packaged world's rules as plain values, to be changed."""
-    found = _file(phase)
-    del found["actions"]
-    return found
+    return deepcopy({name: value for name, value in _file(phase).items() if name != "actions"})
 
 
 def rows(phase: str) -> dict[str, dict[str, Any]]:
@@ -84,6 +83,7 @@ def rows(phase: str) -> dict[str, dict[str, Any]]:
     return found
 
 
+@cache
 def _file(phase: str) -> dict[str, Any]:
     own = tomllib.loads(_FILES.joinpath(f"{phase}.toml").read_text(encoding="utf-8"))
     base = own.pop("like", None)

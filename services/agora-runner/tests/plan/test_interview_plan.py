@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
-from playmolt_agora.planning.power import power
 from playmolt_agora_runner.plan import costs, matrix, reading
 from playmolt_agora_runner.plan.preview import examined
 from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_schemas.agora.plan import PlanFault, Preview
 from playmolt_schemas.canonical import digest
 from playmolt_schemas.stored.agora.plan import Plan
+
+from tests.agora_locks import power
 
 PAID = Catalogue(
     {"paid": ModelEntry(base_url="http://127.0.0.1:1/v1", model="m", input_price=Decimal(1), output_price=Decimal(2))}

@@ -9,7 +9,6 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
-from playmolt_agora.planning.power import power
 from playmolt_agora_runner.plan import attribution, reading
 from playmolt_agora_runner.plan import plan as plans
 from playmolt_agora_runner.plan.document import Unreadable, load
@@ -21,6 +20,8 @@ from playmolt_core.llm.catalogue import Catalogue, ModelEntry
 from playmolt_schemas.agora.plan import Preview
 from playmolt_schemas.canonical import canonical_json
 from playmolt_schemas.stored.agora.plan import Hypothesis, Plan, Stage1Import
+
+from tests.agora_locks import power
 
 NONE = Catalogue()
 THREE = ["scripted-steady", "scripted-trader", "scripted-social"]

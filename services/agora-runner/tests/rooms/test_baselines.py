@@ -3,13 +3,14 @@
 import json
 from typing import Any
 
-from playmolt_agora.planning.power import power
 from playmolt_agora_runner.folder import reading as folder_reading
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import Source
 from playmolt_agora_runner.plan import reading
 from playmolt_agora_runner.plan.preview import examined
 from playmolt_core.llm.catalogue import Catalogue
+
+from tests.agora_locks import power
 
 PLAN: dict[str, Any] = {
     "name": "n", "models": ["scripted"], "phases": {"phase1": {"runs": 2, "turns": 3}},

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.planning.power import power
 from playmolt_agora_runner.folder import reading as folder_reading
 from playmolt_agora_runner.folder.reading import PlanFolder
 from playmolt_agora_runner.folder.source import Source, sha256
@@ -18,6 +17,8 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import PlanFault, Preview
 from playmolt_schemas.stored.agora.plan import Plan
 from playmolt_schemas.stored.agora.world import Rules
+
+from tests.agora_locks import power
 
 Changed = Callable[[str, str, str], PlanFolder]
 PASTURE, GRABBER = "worlds/pasture.toml", "personas/grabber.toml"

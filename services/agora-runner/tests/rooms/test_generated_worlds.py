@@ -6,7 +6,6 @@ from typing import Any, Final, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from playmolt_agora.planning.power import power
 from playmolt_agora_runner import rehearsal
 from playmolt_agora_runner.folder import reading as folder_reading
 from playmolt_agora_runner.folder import toml_file
@@ -18,6 +17,8 @@ from playmolt_core.llm.catalogue import Catalogue
 from playmolt_schemas.agora.plan import FaultCode, PlanFault
 from playmolt_schemas.stored.agora.own_world import RuleName
 from playmolt_schemas.stored.agora.plan import Plan
+
+from tests.agora_locks import power
 
 WORLD, PERSONA, EVENTS = "worlds/made.toml", "personas/made.toml", "events/made.toml"
 PLACES, ACTIONS, RESOURCES = ("hall", "yard", "barn"), ("dig", "speak", "move", "whisper", "idle"), ("corn", "wood")
