@@ -161,7 +161,14 @@ def test_an_outline_sees_shape_numbers_and_slots_and_no_words() -> None:
 )
 def test_seed_events_are_compared_like_every_other_text(phase: PhaseName, ko: str, en: str, fault: str) -> None:
     text = PlanText("the seed event of turn 3", ko, en, phase)
+    assert bool([*text.faults()]) == bool(fault)
     assert fault in "".join(text.faults())
-    certificate = prompt_symmetry.check(seed_texts=(text,))
-    assert certificate.ok == (not fault)
-    assert all(each.startswith("the seed event of turn 3: ") for each in certificate.faults)
+
+
+def test_a_certificate_names_the_seed_events_that_differ() -> None:
+    alike = PlanText("the seed event of turn 2", "비가 왔다.", "It rained.", "phase2")
+    other = PlanText("the seed event of turn 3", "손님 2명이 왔다.", "3 visitors came.", "phase2")
+    certificate = prompt_symmetry.check(seed_texts=(alike, other))
+    assert (certificate.ok, certificate.seed_events) == (False, 2)
+    assert [each.partition(": ")[0] for each in certificate.faults] == ["the seed event of turn 3"]
+    assert prompt_symmetry.check(seed_texts=(alike,)).ok
