@@ -105,13 +105,13 @@ def study(
     if excluded:
         whole = _confirmatory(planned, everyone, hypotheses.figures(planned, seed), seed, tested, repeated)
         found |= {f"unexcluded_{name}": rows for name, rows in whole.items()}
-    apart = (
-        *(f"{run}: exploratory" for run in turns.filter("exploratory")["run"].unique().sort()),
-        *(f"{run}: identical to {first}" for run, first in sorted(repeated.copies.items())),
-    )
+    exploratory = tuple(f"{run}: exploratory" for run in turns.filter("exploratory")["run"].unique().sort())
+    alike = tuple(f"{run}: identical to {first}" for run, first in sorted(repeated.copies.items()))
     failing = tuple(f"{run}, {model}: more than 20 % failed" for run, model in excluded)
 
     def provenance(name: str, rows: Sequence[Result]) -> list[Row]:
+        pilots_alone = planned.is_empty() and name.removeprefix("unexcluded_") not in CHOSEN
+        apart = alike if pilots_alone else exploratory + alike
         left_out = () if name in DESCRIPTIVE else apart
         return provenance_of(rows, seed, left_out + (failing if name in CHOSEN else ()), events or {})
 

@@ -64,7 +64,10 @@ def test_exploratory_runs_are_described_and_never_tested_or_pooled(small, analys
 
 def test_a_study_of_pilots_alone_is_described(small):
     pilots = [{**record, "exploratory": True} for record in small if record["phase"] == "phase2"]
-    tables = study(pilots, seed="s").tables
+    found = study(pilots, seed="s")
+    tables, left_out = found.tables, {name: rows[0]["exclusions"] for name, rows in found.provenance.items() if rows}
+    assert left_out["dissoc"] == left_out["washout"] == ()
+    assert f"{pilots[0]['run']}: exploratory" in left_out["tests"]
     assert tables["pcs"] == []
     assert set(column(tables["tests"], "p")) == {None}
     assert tables["dissoc"]
