@@ -1,5 +1,6 @@
 """The command line: help everywhere, one clear line for each failure, never a traceback."""
 
+import resource
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -85,6 +86,17 @@ def test_an_address_that_is_not_this_machines_is_no_question_of_the_port(tmp_pat
     assert result.exit_code == 2
     assert f"cannot listen on {host}:0" in result.output
     assert "Set PLAYMOLT_HOST to an address of this machine" in result.output
+
+
+def test_a_full_disk_says_to_make_room(tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        result = _run("content", "new", str(tmp_path / "pack"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (result.exit_code, result.stderr.count("\n")) == (2, 1)
+    assert "Make room on the disk, then run the command again" in result.stderr
 
 
 def test_a_database_that_is_waited_for_in_vain_is_not_a_wrong_call() -> None:

@@ -37,6 +37,7 @@ def _is_expected(error: Exception) -> bool:
 _OF_PATHS: Final = frozenset({
     errno.EACCES, errno.EEXIST, errno.EISDIR, errno.ENAMETOOLONG, errno.ENOENT, errno.ENOTDIR, errno.EPERM, errno.EROFS,
 })  # fmt: skip
+_OF_SPACE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class Failure(click.ClickException):
@@ -105,9 +106,14 @@ class CommandGroup(click.Group):
 
 
 def _said(error: Exception) -> str:
-    if isinstance(error, OSError) and isinstance(error.filename, str | bytes) and error.strerror:
+    if isinstance(error, OSError) and error.strerror:
         advice = ". Check the path and its permissions" if error.errno in _OF_PATHS else ""
-        return f"cannot use {os.fsdecode(error.filename)}: {error.strerror}{advice}"
+        if error.errno in _OF_SPACE:
+            advice = ". Make room on the disk, then run the command again"
+        if isinstance(error.filename, str | bytes):
+            return f"cannot use {os.fsdecode(error.filename)}: {error.strerror}{advice}"
+        if advice:
+            return f"{error.strerror}{advice}"
     return str(error) or type(error).__name__
 
 

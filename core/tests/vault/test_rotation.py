@@ -1,6 +1,7 @@
 """Changes of the file of keys: several at once, and with a clock that steps back."""
 
 import asyncio
+import resource
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
@@ -67,3 +68,14 @@ def test_a_new_key_is_the_newest_after_the_clock_has_stepped_back(path: Path) ->
     added = rotation.add(path, NOW)
     assert KeyFile(path).newest() == added
     assert len(read_keys(path)) == 3
+
+
+def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(path: Path) -> None:
+    whole, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (40, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            rotation.add(path, NOW + DAY)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert (path.read_bytes(), [each.name for each in path.parent.iterdir()]) == (whole, [path.name])

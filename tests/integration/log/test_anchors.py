@@ -2,6 +2,7 @@
 
 import base64
 import json
+import resource
 import threading
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -159,6 +160,23 @@ async def test_an_anchor_that_was_edited_or_taken_out_is_found(
         assert found == [], "without its newest anchor a file is an older one"
     else:
         assert [each.stream for each in found] == [""]
+
+
+async def test_a_full_disk_leaves_no_half_of_an_anchor(pool: Pool, place: Path, key: Ed25519PrivateKey) -> None:
+    """Seen: after it every anchor was refused, and `log verify` reported an edited one."""
+    await PostgresLog(pool).append([unit(Game("ox-1").adds(2))])
+    await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
+    whole = lines_of(place)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(b"".join(whole)) + 40, limits[1]))
+    try:
+        with pytest.raises(OSError, match=place.name):
+            await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert lines_of(place) == whole
+    await anchors.append(PostgresHeads(pool), AnchorFile(place), key, AT)
+    assert await broken(pool, place) == []
 
 
 async def test_another_key_does_not_go_on_in_a_file(pool: Pool, place: Path, key: Ed25519PrivateKey) -> None:

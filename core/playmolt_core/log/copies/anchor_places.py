@@ -65,10 +65,20 @@ class AnchorFile:
         return self._path.read_bytes().splitlines(keepends=True)
 
     async def add(self, line: bytes) -> None:
-        with self._path.open("ab") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        whole = os.fstat(descriptor).st_size
+        try:
+            rest = memoryview(line)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            os.fsync(descriptor)
+        except OSError as error:
+            # Half a line, as on a full disk, would be an edited anchor to every reader.
+            os.ftruncate(descriptor, whole)
+            error.filename = str(self._path)
+            raise
+        finally:
+            os.close(descriptor)
 
     async def lines(self) -> AsyncIterator[bytes]:
         with self._path.open("rb") as file:
