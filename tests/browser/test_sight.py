@@ -13,6 +13,7 @@ from tests.browser.test_watch import stands_at_the_end
 TOWER = unicodedata.normalize("NFC", "Zoe" + "\u0301\u0323\u0337" * 12)
 """As the platform composes names."""
 SMALL = {"width": 360, "height": 640}
+NARROW = {"width": 320, "height": 568}
 HOSTILE = ("<img src=x onerror=alert(1)>", TOWER, "\u05e9\u05dc\u05d5\u05dd \u0645\u0631\u062d\u0628\u0627", "W" * 40)
 OUTSIDE = """() => [...document.querySelectorAll(".timeline :is(button, output, input)")].filter((one) => {
   const { left, right, bottom } = one.getBoundingClientRect();
@@ -47,7 +48,7 @@ def test_a_phone_shows_every_control_in_a_sixth_of_its_height(reader: Reader, en
     page = reader(f"/watch/{ended.ox}", language=language, screen=PHONE)
     page.wait_for_selector("svg.picture")
     page.wait_for_selector(".log [aria-current]")
-    for screen in (PHONE, SMALL):
+    for screen in (PHONE, SMALL, NARROW):
         page.set_viewport_size({"width": screen["width"], "height": screen["height"]})
         assert page.evaluate(OUTSIDE) == []
         box = page.locator(".timeline").bounding_box()
