@@ -59,6 +59,11 @@ def test_every_command_explains_itself_with_an_example(path: tuple[str, ...]) ->
         (["up", "--data", "/proc/none"], {}, "cannot use /proc/none: No such file or directory. Check the path"),
         (["up", "--data", "/dev/null/sub"], {}, "cannot use /dev/null/sub: Not a directory. Check the path"),
         (["migrate"], {"DATABASE_URL": f"postgresql://nobody@{NOWHERE}/none"}, "Postgres did not answer"),
+        (
+            ["erase", "--again", "/no/anchors"],
+            {"DATABASE_URL": f"postgresql://nobody@{NOWHERE}/none"},
+            "cannot use /no/anchors: No such file or directory. Check the path",
+        ),
         (["migrate", "--phase", "later"], {}, "'pre', 'post', 'all'"),
     ],
 )

@@ -62,7 +62,7 @@ def anchor(data: Path | None, out: str, key: Path | None, restored: bool) -> Non
 
     try:
         place, statement = with_database(data, work)
-    except (BadAnchor, BadKey, PlaceTaken, OSError) as error:
+    except (BadAnchor, BadKey, PlaceTaken) as error:
         raise Failure(str(error)) from error
     click.echo(
         f"{len(statement.heads)} heads up to position {write_places(statement.places)} anchored in {place}", err=True
@@ -80,5 +80,5 @@ async def compared_with_anchors(pool: Pool, data: Path | None, place: str) -> Co
         return await anchors.compared(PostgresHeads(pool), asked, known)
     except FileNotFoundError as error:
         raise Failure(f"No anchors at {asked}. Create one with `playmolt log anchor`.") from error
-    except (BadKey, OSError) as error:
+    except BadKey as error:
         raise Failure(str(error)) from error

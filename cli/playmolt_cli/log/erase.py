@@ -101,7 +101,7 @@ def _run(data: Path | None, work: Callable[[Pool], Awaitable[T]]) -> T:
         raise Failure(
             "This login cannot access sessions. Use the login `eraser`, or the one that runs migrations."
         ) from error
-    except (BadAnchor, ErasureConflict, OSError) as error:
+    except (BadAnchor, ErasureConflict) as error:
         raise Failure(str(error)) from error
 
 

@@ -118,5 +118,5 @@ def _now() -> datetime:
 def _with_rows(data: Path | None, work: Callable[[PgKeyRows], Awaitable[T]]) -> T:
     try:
         return with_database(data, lambda _, pool: work(PgKeyRows(pool)))
-    except (InvalidKeyFile, rotation.KeyNeeded, UnsealFailed, OSError) as error:
+    except (InvalidKeyFile, rotation.KeyNeeded, UnsealFailed) as error:
         raise Failure(str(error)) from error
