@@ -66,7 +66,7 @@ _ZH_MONEY: Final = (
 _ZH_PAYING: Final = rf"(?:{TABLES.paying_zh})[^\d。；]{{0,6}}"
 _ZH_END: Final = "(?=$|[，。；、！）]|左右|上下|以[上下内]|现金|给|用于|作为|并|后|已|未|整|至今)"
 """What follows a sum that has no currency."""
-_KO_UNIT: Final = "(?:조|억|천만|백만|십만|만|천|백|십)"
+_KO_UNIT: Final = "(?:조|억|[천백십]여\\s?만|천만|백만|십만|만|천|백|십)"
 _KO_SUM: Final = rf"(?:{_NUMBER}\s?여?\s?{_KO_UNIT}\s?여?\s?){{1,6}}(?:{_NUMBER}\s?여?\s?)?|{_NUMBER}\s?여?\s?"
 _KO_RANGE: Final = r"(?:\s?(?P<about>대)(?=$|[^가-힣]|[의를에로이]))?"
 """A sum in the range that a figure begins: 20만원대, 15억대."""

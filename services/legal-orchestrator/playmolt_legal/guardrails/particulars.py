@@ -68,10 +68,10 @@ _STATUTE_ZH: Final = re.compile(
 )
 _CONTRACT: Final = re.compile(rf"(?:{TABLES.contracts})(?:\s?[의상])?\s?$")
 _ARTICLE_EN: Final = r"\d{1,4}[A-Z]{0,2}(?:\(\w{1,3}\))*"
-_ROMAN: Final = r"(?:[IVXL]{2,7}|[VX])(?![\w-])"
+_ROMAN: Final = r"(?:[IVXL]{2,7}|[VX]|I(?= of ))(?![\w-])"
 _MORE_EN: Final = rf"(?:(?:, (?:and |or )?| (?:and|or|to|through) | ?[&–—] ?){_ARTICLE_EN}(?!\w))"
 _LAW_FOLLOWS: Final = (
-    rf"\s?\d{{1,4}}[A-Z]{{0,2}}(?:-\d+)?(?:\(\w{{1,3}}\))*{_MORE_EN}*"
+    rf"\s?(?:\d{{1,4}}[A-Z]{{0,2}}(?:-\d+)?|{_ROMAN})(?:\(\w{{1,3}}\))*{_MORE_EN}*"
     rf"(?: (?:of|to) (?:the )?(?:{_ANY_LAW}|Act|Code)\b| {_ANY_LAW})"
 )
 _OF_LAW: Final = (
@@ -101,7 +101,7 @@ _RULES_EN: Final = re.compile(
     r"(?P<article>\d{1,4})(?P<branch>(?:\.\d{1,3})?)"
 )
 _ACT_EN: Final = re.compile(
-    r"(?P<law>(?:[A-Z][a-z]+ (?:of |and |for |\([A-Z][a-z ]+\) )?){1,6}"
+    r"(?P<law>(?!(?:The|This|That|An) (?:Act|Code|Order))(?:[A-Z][a-z]+ (?:of |and |for |\([A-Z][a-z ]+\) )?){1,6}"
     r"(?:Act|Ordinance|Code|Convention|Rules|Regulations|Order|Directive))"
     r",? (?:of )?(?P<year>(?:1[5-9]|20)\d\d)\b(?![-/.,]\d)"
 )
