@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from playmolt_gateway.pictures import jury, legal
+from playmolt_gateway.pictures import jury, legal, trial
 from playmolt_gateway.pictures.letters import CLOSING, FONT_FILES, OPENING, graphemes, legible, legible_text
 from playmolt_gateway.pictures.png import FONT
 from playmolt_gateway.pictures.png_program import render
@@ -40,6 +40,21 @@ def test_a_side_that_has_said_nothing_is_shown_so() -> None:
     drawn = legal.draw(state, WORDS, WIDE).svg()
     assert ">It was paid.</text>" in drawn
     assert ">No response.</text>" in drawn
+
+
+@pytest.mark.parametrize(
+    ("verdict", "guilty", "not_guilty", "said"),
+    [
+        ("GUILTY", 2, 1, "Guilty, 2 to 1: Prosecutor wins"),
+        ("NOT_GUILTY", 1, 1, "Not guilty, 1 to 1: Defence wins"),
+        ("NOT_GUILTY", 1, 0, "Not guilty, 0 to 1: Defence wins"),
+    ],
+)
+def test_a_verdict_counts_the_votes_for_it_first_also_where_jurors_abstained(
+    verdict: str, guilty: int, not_guilty: int, said: str
+) -> None:
+    state = {"verdict": verdict, "tally": {"GUILTY": guilty, "NOT_GUILTY": not_guilty}}
+    assert trial._title(state, WORDS) == said
 
 
 def test_the_jurors_who_carried_the_verdict_are_marked() -> None:

@@ -45,10 +45,10 @@ def _kicker(state: State, words: PictureTexts) -> str:
 
 def _title(state: State, words: PictureTexts) -> str:
     if state["tally"]:
-        votes, verdict = state["tally"], words.word("verdict", state["verdict"])
-        won = words.word("role", "PROSECUTOR" if state["verdict"] == "GUILTY" else "DEFENSE")
-        most, fewest = sorted((votes["GUILTY"], votes["NOT_GUILTY"]), reverse=True)
-        return words.text("picture.trial.verdict", verdict=verdict, most=most, fewest=fewest, side=won)
+        found, tally = state["verdict"], state["tally"]
+        winner, other = ("PROSECUTOR", "NOT_GUILTY") if found == "GUILTY" else ("DEFENSE", "GUILTY")
+        verdict, side = words.word("verdict", found), words.word("role", winner)
+        return words.text("picture.trial.verdict", verdict=verdict, votes=tally[found], others=tally[other], side=side)
     if state["phase"] == "aborted":
         return words.word("phase", "aborted")
     speaker = _speaker(state)
