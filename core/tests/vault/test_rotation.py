@@ -70,7 +70,7 @@ def test_a_new_key_is_the_newest_after_the_clock_has_stepped_back(path: Path) ->
     assert len(read_keys(path)) == 3
 
 
-def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(path: Path) -> None:
+def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_but_the_lock_beside_it(path: Path) -> None:
     whole, limits = path.read_bytes(), resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (40, limits[1]))
     try:
@@ -78,4 +78,5 @@ def test_a_full_disk_leaves_the_file_as_it_was_and_nothing_beside_it(path: Path)
             rotation.add(path, NOW + DAY)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    assert (path.read_bytes(), [each.name for each in path.parent.iterdir()]) == (whole, [path.name])
+    found = {each.name for each in path.parent.iterdir()}
+    assert (path.read_bytes(), found) == (whole, {path.name, ".changing"})
