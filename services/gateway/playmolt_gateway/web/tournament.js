@@ -130,7 +130,7 @@ function spelt(seconds) {
 class Board {
   constructor(node) {
     this.node = node;
-    node.className = "board"; // its columns have fixed widths, so that a changed number moves nothing
+    node.className = "board standings"; // its columns have fixed widths, so that a changed number moves nothing
     this.from = 0;
     this.rows = new Map();
     this.before = new Map();
