@@ -58,10 +58,10 @@ def test_every_command_explains_itself_with_an_example(path: tuple[str, ...]) ->
         (["doctor"], {"NATS_URL": "nats://127.0.0.1:99999"}, "NATS_URL: must be addresses such as"),
         (["up", "--data", "/proc/none"], {}, "cannot use /proc/none: No such file or directory. Check the path"),
         (["up", "--data", "/dev/null/sub"], {}, "cannot use /dev/null/sub: Not a directory. Check the path"),
-        (["migrate"], {"DATABASE_URL": f"postgresql://nobody@{NOWHERE}/none"}, "Postgres did not answer"),
+        (["migrate"], {"DATABASE_URL": f"postgresql://someone@{NOWHERE}/none"}, "Postgres did not answer"),
         (
             ["erase", "--again", "/no/anchors"],
-            {"DATABASE_URL": f"postgresql://nobody@{NOWHERE}/none"},
+            {"DATABASE_URL": f"postgresql://someone@{NOWHERE}/none"},
             "cannot use /no/anchors: No such file or directory. Check the path",
         ),
         (["migrate", "--phase", "later"], {}, "'pre', 'post', 'all'"),
@@ -105,7 +105,7 @@ def test_a_full_disk_says_to_make_room(tmp_path: Path) -> None:
 
 
 def test_a_database_that_is_waited_for_in_vain_is_not_a_wrong_call() -> None:
-    result = _run("migrate", "--wait", "0.1", DATABASE_URL=f"postgresql://nobody@{NOWHERE}/none")
+    result = _run("migrate", "--wait", "0.1", DATABASE_URL=f"postgresql://someone@{NOWHERE}/none")
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1)
     assert "waited 0.1 s: Postgres did not answer" in result.stderr
 
@@ -120,7 +120,7 @@ def test_doctor_says_what_is_wrong_and_what_to_do(tmp_path: Path) -> None:
         "doctor",
         "--data",
         str(tmp_path / "data"),
-        DATABASE_URL=f"postgresql://nobody@{NOWHERE}/none",
+        DATABASE_URL=f"postgresql://someone@{NOWHERE}/none",
         NATS_URL=f"nats://{NOWHERE}",
         PLAYMOLT_PORT=NOWHERE.split(":")[1],
     )
@@ -135,7 +135,7 @@ def test_doctor_names_each_limit_that_the_system_lacks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: tuple[str, ...], seen: str
 ) -> None:
     monkeypatch.setattr("playmolt_schemas.process_limits.missing_here", lambda: missing)
-    result = _run("doctor", "--data", str(tmp_path / "data"), DATABASE_URL=f"postgresql://nobody@{NOWHERE}/none")
+    result = _run("doctor", "--data", str(tmp_path / "data"), DATABASE_URL=f"postgresql://someone@{NOWHERE}/none")
     (line,) = [line for line in result.output.splitlines() if "process limits" in line]
     assert seen in line
     assert [name for name in missing if name not in line] == []

@@ -364,8 +364,8 @@ def test_equal_studies_give_equal_bytes(html: str, study: StudyData) -> None:
 
 def test_truncated_prompts_are_reported(html: str, changed: Callable[..., StudyData]) -> None:
     assert "truncated prompts" not in html
-    told = undrawn(changed(prompt_cut={"fake": 7}))
-    assert "The server of fake truncated prompts, in at least 7 replies" in told
+    warned = undrawn(changed(prompt_cut={"fake": 7}))
+    assert "The server of fake truncated prompts, in at least 7 replies" in warned
 
 
 def test_the_first_page_names_identical_runs_and_arms_without_a_valid_turn(

@@ -18,8 +18,7 @@ from playmolt_legal.guardrails.numbers import (
 from playmolt_legal.guardrails.tables import TABLES
 
 _SCALES_EN: Final = {
-    "thousand": 10**3, "k": 10**3, "grand": 10**3, "lakh": 10**5, "million": 10**6, "mil": 10**6, "m": 10**6,
-    "crore": 10**7, "billion": 10**9, "bn": 10**9, "trillion": 10**12,
+    **TABLES.scales_en, "k": 10**3, "lakh": 10**5, "m": 10**6, "mil": 10**6, "crore": 10**7, "bn": 10**9,
 }  # fmt: skip
 
 _NUMBER: Final = r"(?:\d{1,3}(?:\.\d{3})+,\d\d(?!\d)|\d[\d,]*(?:\.\d+)?)"
